@@ -1,0 +1,20 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// noArgs refuses arguments, with usageError's exit code.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{command: cmd.CommandPath(), err: fmt.Errorf("%s takes no argument, not %q", cmd.CommandPath(), args[0])}
+	}
+	return nil
+}
+
+// usagef makes a usageError of cmd.
+func usagef(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+}

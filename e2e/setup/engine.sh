@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Makes sure that a Docker engine answers. One that does is used as it is.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/lib.sh"
+
+command -v curl >/dev/null && engine_answers && exit 0
+lock_cache
+need curl=curl flock=util-linux
+engine_answers && exit 0 # another run started it while this one waited
+
+[ -z "${DOCKER_HOST:-}" ] || die "no engine answers at DOCKER_HOST=$DOCKER_HOST"
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+	die "no Docker engine answers at /var/run/docker.sock: install Docker Engine 20.10 or later and start it, or set DOCKER_HOST"
+fi
+need dockerd=docker.io
+
+if [ -d /run/systemd/system ]; then
+	say "starting docker by systemctl"
+	systemctl start docker
+else
+	# No init system, as in a container or a small virtual machine: dockerd is started by hand and stays.
+	log=$CACHE/dockerd.log
+	say "starting dockerd, log $log"
+	setsid dockerd >>"$log" 2>&1 </dev/null 9>&- &
+fi
+for _ in $(seq 150); do
+	engine_answers && exit 0
+	sleep 0.2
+done
+[ -z "${log:-}" ] || tail -n 20 "$log" >&2
+die "dockerd was started but doesn't answer at /var/run/docker.sock after 30 s"

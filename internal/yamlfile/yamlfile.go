@@ -1,0 +1,266 @@
+// Package yamlfile reads the YAML files that people write for crun
+// (environment.yml, profiles.yaml, config.yaml) so that every complaint can
+// name its file, line and column. It knows no schema: callers walk the nodes.
+package yamlfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// MaxSize is the largest file that is read, in bytes. The longest environment
+// export seen in the wild has about 60 KB; past a megabyte the file is
+// something else, and parsing it would only cost memory.
+const MaxSize = 1 << 20
+
+// maxDepth bounds nesting; real files nest four deep.
+const maxDepth = 64
+
+// Position is a place in a file. Line and Column count from 1; zero means that
+// the place is the file as a whole.
+type Position struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// String gives FILE:LINE:COLUMN, or FILE alone for the file as a whole.
+func (p Position) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// Error is one complaint about a file. Its text is "POSITION: MESSAGE".
+type Error struct {
+	Position
+	Message string
+}
+
+func (e *Error) Error() string { return e.Position.String() + ": " + e.Message }
+
+// Errorf makes an Error at pos.
+func Errorf(pos Position, format string, args ...any) *Error {
+	return &Error{Position: pos, Message: fmt.Sprintf(format, args...)}
+}
+
+// Document is a parsed file.
+type Document struct {
+	// File is the name that messages show.
+	File string
+	// Root is the content of the one document, or nil for a file that holds
+	// nothing but comments.
+	Root *yaml.Node
+	// Text is the file as UTF-8 with line feeds, without a byte order mark.
+	Text []byte
+}
+
+// At gives the position of node in the document.
+func (d *Document) At(node *yaml.Node) Position {
+	return Position{File: d.File, Line: node.Line, Column: node.Column}
+}
+
+// ReadFile reads and parses path. Messages name it as given. The error is an
+// *Error or, where the file cannot be opened, wraps an *fs.PathError.
+func ReadFile(path string) (*Document, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is a folder, not a file")}
+	}
+	if !info.Mode().IsRegular() && info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) == 0 {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is not a regular file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Read(f, path)
+}
+
+// Read parses what r holds; file is the name that messages show.
+func Read(r io.Reader, file string) (*Document, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return Parse(data, file)
+}
+
+// Parse parses data; file is the name that messages show. Anchors and aliases
+// are taken as YAML means them, but a node that contains itself, nesting past
+// maxDepth and a second document are refused.
+func Parse(data []byte, file string) (*Document, error) {
+	whole := Position{File: file}
+	if len(data) > MaxSize {
+		return nil, Errorf(whole, "is larger than 1 MiB, which is no hand-written YAML file")
+	}
+	text, err := decode(data)
+	if err != nil {
+		return nil, Errorf(whole, "%v", err)
+	}
+	doc := &Document{File: file, Text: text}
+	if pos, ok := tabIndent(text, file); ok {
+		return nil, Errorf(pos, "a tab is used for indentation; YAML allows blanks only")
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var root yaml.Node
+	if err := decoder.Decode(&root); err != nil {
+		if errors.Is(err, io.EOF) {
+			return doc, nil
+		}
+		return nil, syntaxError(err, file)
+	}
+	if len(root.Content) == 1 {
+		doc.Root = root.Content[0]
+	}
+	if doc.Root != nil && doc.Root.Kind == yaml.ScalarNode && doc.Root.Tag == "!!null" {
+		doc.Root = nil
+	}
+	var second yaml.Node
+	if err := decoder.Decode(&second); err == nil {
+		return nil, Errorf(doc.At(&second), `a second document starts here ("---"); only one is allowed`)
+	} else if !errors.Is(err, io.EOF) {
+		return nil, syntaxError(err, file)
+	}
+	if doc.Root != nil {
+		budget := MaxSize
+		if err := doc.bound(doc.Root, 0, map[*yaml.Node]bool{}, &budget); err != nil {
+			return nil, err
+		}
+	}
+	return doc, nil
+}
+
+// bound refuses trees that are endless or that aliases blow up, so that
+// callers may recurse freely.
+func (d *Document) bound(node *yaml.Node, depth int, open map[*yaml.Node]bool, budget *int) error {
+	*budget--
+	switch {
+	case depth > maxDepth:
+		return Errorf(d.At(node), "is nested more than %d deep", maxDepth)
+	case open[node]:
+		return Errorf(d.At(node), "contains itself through an alias")
+	case *budget < 0:
+		return Errorf(d.At(node), "aliases expand to more than a million values")
+	}
+	open[node] = true
+	defer delete(open, node)
+	if node.Kind == yaml.AliasNode {
+		return d.bound(node.Alias, depth+1, open, budget)
+	}
+	for _, child := range node.Content {
+		if err := d.bound(child, depth+1, open, budget); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Resolve follows an alias to the node that it names.
+func Resolve(node *yaml.Node) *yaml.Node {
+	for node != nil && node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	return node
+}
+
+// IsNull tells whether node is absent, empty or written as null.
+func IsNull(node *yaml.Node) bool {
+	node = Resolve(node)
+	return node == nil || node.Kind == yaml.ScalarNode && node.Tag == "!!null"
+}
+
+// Kind names node's type as a person would: "a list", "a number", ...
+func Kind(node *yaml.Node) string {
+	node = Resolve(node)
+	switch {
+	case IsNull(node):
+		return "empty"
+	case node.Kind == yaml.SequenceNode:
+		return "a list"
+	case node.Kind == yaml.MappingNode:
+		return "a mapping"
+	}
+	switch node.Tag {
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "true or false"
+	case "!!timestamp":
+		return "a date"
+	}
+	return "text"
+}
+
+// decode makes UTF-8 with line feeds of what editors write: byte order marks,
+// UTF-16 (PowerShell's redirection) and CRLF.
+func decode(data []byte) ([]byte, error) {
+	switch {
+	case bytes.HasPrefix(data, []byte{0xEF, 0xBB, 0xBF}):
+		data = data[3:]
+	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
+		data = decodeUTF16(data)
+	}
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		return nil, errors.New("is a binary file, not YAML text")
+	}
+	if !utf8.Valid(data) {
+		return nil, errors.New("is not UTF-8 text; save it as UTF-8")
+	}
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	return bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), nil
+}
+
+func decodeUTF16(data []byte) []byte {
+	little := data[0] == 0xFF
+	units := make([]uint16, 0, len(data)/2)
+	for i := 2; i+1 < len(data); i += 2 {
+		if little {
+			units = append(units, uint16(data[i])|uint16(data[i+1])<<8)
+		} else {
+			units = append(units, uint16(data[i])<<8|uint16(data[i+1]))
+		}
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
+// tabIndent finds the first line that is indented by a tab; the parser's own
+// words for that ("found character that cannot start any token") help nobody.
+func tabIndent(text []byte, file string) (Position, bool) {
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		indent := len(line) - len(bytes.TrimLeft(line, " \t"))
+		content := bytes.TrimSpace(line)
+		if tab := bytes.IndexByte(line[:indent], '\t'); tab >= 0 && len(content) > 0 && content[0] != '#' {
+			return Position{File: file, Line: i + 1, Column: tab + 1}, true
+		}
+	}
+	return Position{}, false
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s+)?line (\d+): (.*)`)
+
+// syntaxError puts the parser's message behind our position.
+func syntaxError(err error, file string) error {
+	text := err.Error()
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		line, _ := strconv.Atoi(m[1])
+		return Errorf(Position{File: file, Line: line, Column: 1}, "is not YAML: %s", m[2])
+	}
+	return Errorf(Position{File: file}, "is not YAML: %s", strings.TrimPrefix(text, "yaml: "))
+}

@@ -1,0 +1,157 @@
+// Package engine is the seam between a run and what runs it. run/launch is
+// written against Engine alone; run/engine/docker is the first one behind it.
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"crun.dev/crun/run/plan"
+)
+
+// Engine creates, starts, watches and removes the container of a run. All
+// methods may be called concurrently. A method that fails leaves nothing
+// behind that was not there before the call.
+//
+// The order of a run is Create, Attach, Wait, Start: whoever attaches or waits
+// after Start can miss the output or the end of a short command.
+type Engine interface {
+	// Facts tells what the engine and its host are and can do.
+	Facts(ctx context.Context) (Facts, error)
+	// Image finds an image by reference or id; ErrNotFound where there is none.
+	Image(ctx context.Context, ref string) (Image, error)
+	// ImagesByLock finds the ids of the images that carry this digest of
+	// crun.lock as label dev.crun.lock, newest first.
+	ImagesByLock(ctx context.Context, digest string) ([]Image, error)
+	// Create makes the container of p, named crun-ID, with files put into it,
+	// and gives its id and the engine's warnings. secrets holds the values of
+	// p.SecretEnv.
+	Create(ctx context.Context, p *plan.Plan, secrets map[string]string, files []File) (id string, warnings []string, err error)
+	// ReadFile reads a file of the container, which need not run.
+	ReadFile(ctx context.Context, id, path string) ([]byte, error)
+	// Attach connects to the container's streams.
+	Attach(ctx context.Context, id string, opts AttachOptions) (Stream, error)
+	// Wait gives the exit once the container has ended. It is registered when
+	// Wait returns.
+	Wait(ctx context.Context, id string) (<-chan Exit, error)
+	Start(ctx context.Context, id string) error
+	// Signal sends a signal, by name ("SIGTERM"), to the container's PID 1.
+	Signal(ctx context.Context, id, signal string) error
+	// Resize sets the size of the container's terminal, in characters.
+	Resize(ctx context.Context, id string, width, height uint) error
+	// State tells how the container stands; ErrNotFound where it is gone.
+	State(ctx context.Context, id string) (State, error)
+	// Logs reads the engine's own copy of the output from its beginning, and
+	// with follow until the container ends.
+	Logs(ctx context.Context, id string, follow bool) (Stream, error)
+	// Remove removes the container, running or not, and its anonymous
+	// volumes. Removing one that is gone is no error.
+	Remove(ctx context.Context, id string) error
+	// List finds the containers of crun runs on this engine.
+	List(ctx context.Context) ([]Container, error)
+	// Events streams what happens to the container (oom, die, ...) until ctx
+	// ends. It is subscribed when Events returns.
+	Events(ctx context.Context, id string) (<-chan Event, error)
+	Close() error
+}
+
+// Errors that callers tell apart. Their messages already hold the remedy.
+var (
+	ErrNotFound    = errors.New("not found")
+	ErrUnreachable = errors.New("engine not reachable")
+	ErrNotExec     = errors.New("command not executable") // exit code 126
+	ErrNoCommand   = errors.New("command not found")      // exit code 127
+)
+
+// Facts are what a plan must know of an engine and its host.
+type Facts struct {
+	Endpoint        string // as people know it: "unix:///var/run/docker.sock"
+	Name            string // "Docker Engine" or "Podman"
+	Version         string // "20.10.24"
+	APIVersion      string // negotiated
+	Arch            string // amd64 or arm64
+	CPUs            int    // of the host
+	Memory          int64  // bytes, of the host
+	CgroupVersion   int    // 1 or 2
+	CgroupDriver    string // cgroupfs or systemd
+	SwapLimit       bool   // memory+swap can be limited
+	Rootless        bool
+	Remote          bool // another machine's files: bind mounts are not ours
+	ContainerdStore bool
+	DefaultRuntime  string
+	GPUDriver       string   // nvidia, cdi or "" where no GPU can be asked for
+	GPUDevices      []string // CDI devices that the engine has discovered
+	DataRoot        string
+}
+
+// Image is an image of the engine.
+type Image struct {
+	ID           string
+	Tags         []string
+	Labels       map[string]string
+	Env          []string
+	Entrypoint   []string
+	WorkingDir   string
+	Architecture string // amd64, arm64
+	Size         int64  // bytes
+	Created      time.Time
+}
+
+// File is put into a container between create and start.
+type File struct {
+	Path string // absolute, in the container; its parent folders are made
+	Mode int64  // permission bits
+	UID  int
+	GID  int
+	Data []byte
+}
+
+// AttachOptions says what to connect.
+type AttachOptions struct {
+	Stdin bool // the caller writes to the command's stdin
+}
+
+// Stream is a connection to a container's streams.
+type Stream interface {
+	// Demux copies the output to stdout and stderr until it ends; with a
+	// terminal everything is stdout. It may be called once.
+	Demux(stdout, stderr io.Writer) error
+	// Write writes to the command's stdin.
+	io.Writer
+	// CloseWrite ends the command's stdin.
+	CloseWrite() error
+	io.Closer
+}
+
+// Exit is the end of a container as the engine tells it.
+type Exit struct {
+	Code int
+	Err  error // the engine failed while waiting
+}
+
+// State is a container's state.
+type State struct {
+	Status    string // created, running, exited, dead, ...
+	ExitCode  int
+	OOMKilled bool
+	Error     string
+	Started   time.Time
+	Finished  time.Time
+}
+
+// Container is a crun container as List finds it.
+type Container struct {
+	ID     string
+	Run    string // the run's id, from the label
+	Status string
+	Labels map[string]string
+}
+
+// Event is something that happened to a container.
+type Event struct {
+	Time   time.Time
+	Action string // create, start, oom, kill, die, ...
+	Attrs  map[string]string
+}
