@@ -100,6 +100,9 @@ func (app *App) Run(ctx context.Context, args []string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 
+	if meantForOCIRuntime(args) {
+		return app.exitCode(withCode(exitEngine, errOCIRuntime))
+	}
 	root := newRootCmd(app)
 	root.SetArgs(args)
 	root.SetIn(app.In)
@@ -157,11 +160,18 @@ descriptors and threads. It proves from the kernel that the limits hold.`,
   crun run --profile small train.py --epochs 10`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Version:       Version(),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usagef(cmd, "unknown command %q%s", args[0], didYouMean(cmd, args[0]))
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return cmd.Help()
 		},
 	}
+	root.SetVersionTemplate("crun {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{command: cmd.CommandPath(), err: err}
 	})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // noArgs refuses arguments, with usageError's exit code.
@@ -17,4 +19,16 @@ func noArgs(cmd *cobra.Command, args []string) error {
 // usagef makes a usageError of cmd.
 func usagef(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+}
+
+// didYouMean is the clause that offers the command of parent whose name is
+// nearest to word, or "".
+func didYouMean(parent *cobra.Command, word string) string {
+	var names []string
+	for _, command := range parent.Commands() {
+		if command.IsAvailableCommand() {
+			names = append(names, command.Name())
+		}
+	}
+	return yamlfile.DidYouMean(word, names)
 }

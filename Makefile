@@ -1,0 +1,73 @@
+# make help lists the targets. Everything that is built goes to bin/ and, for
+# the init that is embedded in crun, to run/inside/binary/bin/.
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := build
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+PREFIX  ?= $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
+NAME    ?= crun
+DESTDIR ?=
+
+export CRUN_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/crun-dev
+export CGO_ENABLED ?= 0
+
+INIT_DIR   := run/inside/binary/bin
+INIT_FILES := $(INIT_DIR)/crun-init-amd64 $(INIT_DIR)/crun-init-arm64
+INIT_SRC   := $(shell find cmd/crun-init run/inside run/plan -name '*.go' ! -name '*_test.go') go.mod
+LDFLAGS    := -s -w -X crun.dev/crun/cmd/internal/cli.version=$(VERSION)
+
+.PHONY: help build init test unit e2e lint fmt demo bench verify docs install uninstall clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: init ## build bin/crun
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/crun ./cmd/crun
+
+init: $(INIT_FILES) ## build crun-init, PID 1 in the container, for both architectures
+
+$(INIT_DIR)/crun-init-%: $(INIT_SRC)
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* $(GO) build -trimpath -ldflags '-s -w' -o $@.tmp ./cmd/crun-init
+	mv $@.tmp $@
+
+test: lint unit e2e ## vet, formatting, unit tests with -race, end-to-end scripts
+
+unit: build ## unit tests with the race detector
+	@e2e/setup/compiler.sh
+	CGO_ENABLED=1 $(GO) test -race $$($(GO) list ./... | grep -v '/e2e$$')
+
+e2e: build ## end-to-end scripts against a real engine
+	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/run-scripts.sh
+
+lint: init ## gofmt, vet, staticcheck, go mod tidy, generated docs, shell scripts
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$bad" ] || { echo "not formatted (make fmt): $$bad" >&2; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) mod tidy -diff
+	@e2e/setup/generated.sh
+
+fmt: ## format the Go files
+	gofmt -w $$(git ls-files '*.go')
+
+demo: build ## build the example's image and train in it, from nothing
+	@e2e/setup/demo.sh
+
+bench: build ## measure crun against plain docker, in pairs
+	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config $(GO) run ./e2e/bench -crun $(CURDIR)/bin/crun
+
+verify: test demo bench ## everything, the slow suites too
+
+docs: init ## write the man pages, the reference and the shell completions
+	$(GO) run ./cmd/internal/gendocs -out docs
+
+install: build ## install to PREFIX (/usr/local for root, ~/.local otherwise)
+	@e2e/setup/install.sh install "$(DESTDIR)$(PREFIX)" "$(NAME)"
+
+uninstall: ## remove what install put there
+	@e2e/setup/install.sh uninstall "$(DESTDIR)$(PREFIX)" "$(NAME)"
+
+clean: ## remove what was built; the cache folder stays
+	rm -rf bin dist $(INIT_DIR)/crun-init-*
