@@ -1,12 +1,6 @@
 package profiles
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"time"
-)
+import "fmt"
 
 // field is one field of a profile: how its text is read into a Profile, taken
 // over from another one and written again. Whether it is set is for
@@ -107,7 +101,7 @@ var fields = []field{
 	pointer("threads", func(p *Profile) **Threads { return &p.Threads }, parseThreads, Threads.String, threadsValue),
 	pointer("home", func(p *Profile) **string { return &p.Home }, oneOf(HomeOwn, HomeMine), word, itself[string]),
 	pointer("network", func(p *Profile) **string { return &p.Network }, parseNetwork, word, itself[string]),
-	pointer("time_limit", func(p *Profile) **time.Duration { return &p.TimeLimit }, parseTimeLimit, formatTimeLimit, secondsValue),
+	timeLimit,
 	pointer("strict", func(p *Profile) **bool { return &p.Strict }, parseBool, formatBool, itself[bool]),
 	pointer("final", func(p *Profile) **bool { return &p.Final }, parseBool, formatBool, itself[bool]),
 }
@@ -129,11 +123,34 @@ func threadsValue(t Threads) any {
 	return t.N
 }
 
-func secondsValue(limit time.Duration) any {
-	if limit == 0 {
-		return "none"
-	}
-	return limit.Seconds()
+// timeLimit is a field of its own kind since "none" is set, and nil.
+var timeLimit = field{
+	name: "time_limit",
+	set: func(p *Profile, s string) error {
+		limit, err := parseTimeLimit(s)
+		switch {
+		case err != nil:
+			return err
+		case limit == 0:
+			p.TimeLimit = nil
+		default:
+			p.TimeLimit = &limit
+		}
+		return nil
+	},
+	copy: func(to, from *Profile) { to.TimeLimit = from.TimeLimit },
+	text: func(p *Profile) string {
+		if p.TimeLimit == nil {
+			return "none"
+		}
+		return FormatTime(*p.TimeLimit)
+	},
+	value: func(p *Profile) any {
+		if p.TimeLimit == nil {
+			return "none"
+		}
+		return p.TimeLimit.Seconds()
+	},
 }
 
 func formatBool(b bool) string { return fmt.Sprint(b) }
@@ -157,115 +174,3 @@ func parseNetwork(text string) (string, error) {
 	return v, err
 }
 
-func fieldNamed(name string) (field, bool) {
-	for _, f := range fields {
-		if f.name == name {
-			return f, true
-		}
-	}
-	return field{}, false
-}
-
-// FieldNames has the fields of a profile as a file writes them, in the order
-// in which they are shown.
-func FieldNames() []string {
-	names := []string{"description", "extends"}
-	for _, f := range fields {
-		name, _, _ := strings.Cut(f.name, ".")
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-		if name == "threads" {
-			names = append(names, "env")
-		}
-	}
-	return names
-}
-
-// Field is one value of a resolved profile.
-type Field struct {
-	// Name is the field's, "tmpdir.size" and "env.FOO" for parts.
-	Name string
-	// Text is the value as a file has it. For a variable that is taken from
-	// the host it is "".
-	Text string
-	// Value is the value for a machine: bytes, seconds, CPUs and counts as
-	// numbers; shares, words and "unlimited" as strings; nil for a variable
-	// that is taken from the host.
-	Value  any
-	Source Source
-}
-
-// Fields lists what is set, in the order of FieldNames.
-func (p *Profile) Fields() []Field {
-	var all []Field
-	for _, f := range fields {
-		source, ok := p.Origin[f.name]
-		if !ok {
-			continue
-		}
-		if f.name == "time_limit" && p.TimeLimit == nil {
-			all = append(all, Field{Name: f.name, Text: "none", Value: "none", Source: source})
-		} else {
-			all = append(all, Field{Name: f.name, Text: f.text(p), Value: f.value(p), Source: source})
-		}
-		if f.name != "threads" {
-			continue
-		}
-	}
-	return append(all, p.envFields()...)
-}
-
-func (p *Profile) envFields() []Field {
-	var all []Field
-	for _, v := range p.Env {
-		one := Field{Name: "env." + v.Name, Text: v.Value, Source: p.Origin["env."+v.Name]}
-		if !v.FromHost {
-			one.Value = v.Value
-		}
-		all = append(all, one)
-	}
-	return all
-}
-
-// setEnv puts v into the sorted list.
-func (p *Profile) setEnv(v EnvVar) {
-	env := slices.Clone(p.Env)
-	i, found := slices.BinarySearchFunc(env, v.Name, func(e EnvVar, name string) int { return strings.Compare(e.Name, name) })
-	if found {
-		env[i] = v
-	} else {
-		env = slices.Insert(env, i, v)
-	}
-	p.Env = env
-}
-
-// inherit takes over from parent what p does not set. Names, sources of the
-// profile and final are p's own.
-func (p *Profile) inherit(parent *Profile) {
-	for _, f := range fields {
-		if _, set := p.Origin[f.name]; set || f.name == "final" {
-			continue
-		}
-		if source, ok := parent.Origin[f.name]; ok {
-			f.copy(p, parent)
-			p.Origin[f.name] = source
-		}
-	}
-	for _, v := range parent.Env {
-		if _, set := p.Origin["env."+v.Name]; !set {
-			p.setEnv(v)
-			p.Origin["env."+v.Name] = parent.Origin["env."+v.Name]
-		}
-	}
-}
-
-// clone copies p so that changes of the copy do not reach p. Values behind
-// pointers are never changed in place.
-func (p *Profile) clone() *Profile {
-	q := *p
-	q.Extends = slices.Clone(p.Extends)
-	q.Env = slices.Clone(p.Env)
-	q.Origin = maps.Clone(p.Origin)
-	return &q
-}

@@ -73,13 +73,6 @@ func formatLimit(n int64) string {
 
 func formatNumber(n int64) string { return strconv.FormatInt(n, 10) }
 
-func formatTimeLimit(limit time.Duration) string {
-	if limit == 0 {
-		return "none"
-	}
-	return FormatTime(limit)
-}
-
 // String writes g as profiles.yaml would: 1, all, none, [0, 2].
 func (g GPUs) String() string {
 	switch {

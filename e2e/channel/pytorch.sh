@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Recipe: PyTorch 1.7.1 for CPUs from bullseye's python3-torch. Makes the tree $1, a conda prefix.
-# $2 names a file with what the python package has in its lib/: pytorch depends on it and brings none of it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../setup/lib.sh"
 . "$here/bullseye.sh"
-tree=$1 pythons=$2 root=$CACHE/work/pytorch-root.tmp
+tree=$1 root=$CACHE/work/pytorch-root.tmp
 rm -rf --one-file-system "$root" "$root.debs" "$tree"
 bullseye_unpack "$root" python3-torch libopenblas0-pthread
 
@@ -33,9 +32,10 @@ for link in "$site"/torch/lib/*.so; do
 done >"$root/needed"
 glibc='^(ld-linux-x86-64\.so\.2|lib(c\.so\.6|(m|mvec|dl|pthread|rt|util|resolv|nsl|anl)\.so\.[0-9]))$'
 sed -nE 's/^[[:space:]]*([^ ]+) => (not found|[^ ]+).*/\1 \2/p' "$root/needed" | sort -u |
+	# What is the C library's is the base image's; what python has in its lib/ comes with python.
 	while read -r name path; do
 		[ "$path" != 'not found' ] || die "pytorch needs $name, which isn't there"
-		if [[ $name =~ $glibc ]] || grep -qxF "$name" "$pythons"; then continue; fi
+		if [[ $name =~ $glibc ]] || grep -qxF "$name" "$here/pythonlibs.txt"; then continue; fi
 		# Links of the system are absolute now and then, so they are followed inside the root.
 		cp "$root$(chroot "$root" /bin/readlink -f "$path")" "$tree/lib/$name"
 	done
@@ -59,9 +59,13 @@ Requires-Python: >=3.9,<3.10
 Requires-Dist: numpy
 Requires-Dist: typing-extensions
 END
+echo conda >"$site/torch-1.7.1.dist-info/INSTALLER"
+: >"$site/torch-1.7.1.dist-info/RECORD" # it names itself
+(cd "$site" && find . ! -type d | sed 's|^\./||; s/$/,,/' | sort) >"$tree/record"
+mv "$tree/record" "$site/torch-1.7.1.dist-info/RECORD"
 cat >"$tree/info/index.json" <<'END'
 {"name": "pytorch", "version": "1.7.1", "build": "py3.9_cpu_0", "build_number": 0, "subdir": "linux-64",
- "arch": "x86_64", "platform": "linux", "license": "BSD-3-Clause",
+ "arch": "x86_64", "platform": "linux", "license": "BSD-3-Clause", "timestamp": 1607558400000,
  "depends": ["python >=3.9,<3.10.0a0", "numpy >=1.19,<2", "typing_extensions"]}
 END
 rm -rf --one-file-system "$root"

@@ -5,6 +5,7 @@ Dependencies are what the wheel's METADATA says.
 """
 
 import configparser
+import datetime
 import email.parser
 import json
 import pathlib
@@ -46,6 +47,7 @@ def main(wheel: pathlib.Path, name: str, tree: pathlib.Path) -> None:
     site = tree / ("site-packages" if pure else "lib/python3.9/site-packages")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
+        newest = max(datetime.datetime(*member.date_time, tzinfo=datetime.timezone.utc) for member in archive.infolist())
     if any(site.glob("*.data")):
         sys.exit(f"{wheel.name} has a .data folder, which isn't provided for here")
     (dist,) = site.glob("*.dist-info")
@@ -66,6 +68,7 @@ def main(wheel: pathlib.Path, name: str, tree: pathlib.Path) -> None:
         "version": metadata["Version"],
         "build": "pyhcrun_0" if pure else "py39_0",
         "build_number": 0,
+        "timestamp": int(newest.timestamp() * 1000),
         "license": metadata["License-Expression"] or "",
         "depends": depends(metadata, name, pure),
     }

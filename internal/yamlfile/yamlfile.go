@@ -104,27 +104,34 @@ func Read(r io.Reader, file string) (*Document, error) {
 
 // Parse parses data; file is the name that messages show. Anchors and aliases
 // are taken as YAML means them, but a node that contains itself, nesting past
-// maxDepth and a second document are refused.
+// maxDepth and a second document are refused. With an error the Document may
+// still hold the Text, for a closer look at what went wrong; its Root is then
+// not safe to recurse into.
 func Parse(data []byte, file string) (*Document, error) {
-	whole := Position{File: file}
 	if len(data) > MaxSize {
-		return nil, Errorf(whole, "is larger than 1 MiB, which is no hand-written YAML file")
+		return nil, Errorf(Position{File: file}, "is larger than 1 MiB, which is no hand-written YAML file")
 	}
+	return ParseGenerated(data, file)
+}
+
+// ParseGenerated is Parse without MaxSize, for files that a program wrote.
+func ParseGenerated(data []byte, file string) (*Document, error) {
 	text, err := decode(data)
 	if err != nil {
-		return nil, Errorf(whole, "%v", err)
+		return nil, Errorf(Position{File: file}, "%v", err)
 	}
 	doc := &Document{File: file, Text: text}
-	if pos, ok := tabIndent(text, file); ok {
-		return nil, Errorf(pos, "a tab is used for indentation; YAML allows blanks only")
-	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var root yaml.Node
 	if err := decoder.Decode(&root); err != nil {
 		if errors.Is(err, io.EOF) {
 			return doc, nil
 		}
-		return nil, syntaxError(err, file)
+		// Only now: inside brackets and quotes YAML allows tabs.
+		if pos, ok := tabIndent(text, file); ok {
+			return doc, Errorf(pos, "found a tab where YAML wants spaces")
+		}
+		return doc, syntaxError(err, file)
 	}
 	if len(root.Content) == 1 {
 		doc.Root = root.Content[0]
@@ -134,14 +141,14 @@ func Parse(data []byte, file string) (*Document, error) {
 	}
 	var second yaml.Node
 	if err := decoder.Decode(&second); err == nil {
-		return nil, Errorf(doc.At(&second), `a second document starts here ("---"); only one is allowed`)
+		return doc, Errorf(doc.At(&second), `a second document starts here ("---"); only one is allowed`)
 	} else if !errors.Is(err, io.EOF) {
-		return nil, syntaxError(err, file)
+		return doc, syntaxError(err, file)
 	}
 	if doc.Root != nil {
 		budget := MaxSize
 		if err := doc.bound(doc.Root, 0, map[*yaml.Node]bool{}, &budget); err != nil {
-			return nil, err
+			return doc, err
 		}
 	}
 	return doc, nil
@@ -154,8 +161,8 @@ func (d *Document) bound(node *yaml.Node, depth int, open map[*yaml.Node]bool, b
 	switch {
 	case depth > maxDepth:
 		return Errorf(d.At(node), "is nested more than %d deep", maxDepth)
-	case open[node]:
-		return Errorf(d.At(node), "contains itself through an alias")
+	case node.Kind == yaml.AliasNode && open[node.Alias]:
+		return Errorf(d.At(node), "anchor %q contains itself", node.Value)
 	case *budget < 0:
 		return Errorf(d.At(node), "aliases expand to more than a million values")
 	}

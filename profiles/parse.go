@@ -1,0 +1,260 @@
+package profiles
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// Version is the version of the format of profiles.yaml that is read here.
+const Version = "1"
+
+// namePattern is what a profile may be called: a part of a container label
+// and of a file name everywhere.
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// definition is a profile as its file has it, before extends.
+type definition struct {
+	profile   *Profile
+	extends   string
+	extendsAt Source
+	file      int // index in Set.files, 0 the nearest
+}
+
+// catalogue is one parsed file.
+type catalogue struct {
+	file      File
+	names     []string // in the order of the file
+	defs      map[string]*definition
+	fallback  string // the value of default
+	defaultAt Source
+}
+
+// parser walks one file and collects its mistakes.
+type parser struct {
+	doc  *yamlfile.Document
+	out  *catalogue
+	errs []error
+}
+
+func (p *parser) at(node *yaml.Node) Source { return Source(p.doc.At(node)) }
+
+func (p *parser) errorf(node *yaml.Node, format string, args ...any) {
+	p.errs = append(p.errs, &Error{Source: p.at(node), Message: fmt.Sprintf(format, args...)})
+}
+
+// pairs walks a mapping; keys that come twice are mistakes, which a YAML
+// decoder would hide or report without the first place.
+func (p *parser) pairs(node *yaml.Node, each func(key, value *yaml.Node)) {
+	node = yamlfile.Resolve(node)
+	first := make(map[string]*yaml.Node)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		name := yamlfile.Resolve(key)
+		if name.Kind != yaml.ScalarNode {
+			p.errorf(key, "the name of a field must be text, not %s", yamlfile.Kind(key))
+			continue
+		}
+		if before := first[name.Value]; before != nil {
+			p.errorf(key, "%q is given twice, first in line %d; remove one of them", name.Value, before.Line)
+			continue
+		}
+		first[name.Value] = key
+		each(name, value)
+	}
+}
+
+// scalar gives the text of a value that must be one.
+func (p *parser) scalar(name string, node *yaml.Node) (string, bool) {
+	value := yamlfile.Resolve(node)
+	switch {
+	case yamlfile.IsNull(node):
+		p.errorf(node, "%s has no value; give one or remove the line", name)
+	case value.Kind != yaml.ScalarNode:
+		p.errorf(node, "%s must be a single value, not %s", name, yamlfile.Kind(node))
+	default:
+		return strings.TrimSpace(value.Value), true
+	}
+	return "", false
+}
+
+// mapping tells whether a value is one, and complains otherwise.
+func (p *parser) mapping(name string, node *yaml.Node, example string) bool {
+	if value := yamlfile.Resolve(node); value.Kind == yaml.MappingNode {
+		return true
+	}
+	p.errorf(node, "%s must be a mapping such as %s, not %s", name, example, yamlfile.Kind(node))
+	return false
+}
+
+var topLevel = []string{"version", "default", "profiles"}
+
+// parse reads doc into a catalogue, with every mistake in it.
+func parse(file File, index int, doc *yamlfile.Document) (*catalogue, []error) {
+	out := &catalogue{file: file, defs: make(map[string]*definition)}
+	p := &parser{doc: doc, out: out}
+	if !p.mapping("the file", doc.Root, "version: 1 and profiles: {...}") {
+		return out, p.errs
+	}
+	seen := make(map[string]bool)
+	p.pairs(doc.Root, func(key, value *yaml.Node) {
+		seen[key.Value] = true
+		switch key.Value {
+		case "version":
+			if text, ok := p.scalar("version", value); ok && text != Version {
+				p.errorf(value, "version is %q; this crun reads version %s, a newer file needs a newer crun", text, Version)
+			}
+		case "default":
+			if text, ok := p.scalar("default", value); ok {
+				out.fallback, out.defaultAt = text, p.at(value)
+			}
+		case "profiles":
+			if yamlfile.IsNull(value) || !p.mapping("profiles", value, "small: {memory: 4g}") {
+				return
+			}
+			p.pairs(value, func(key, value *yaml.Node) { p.profile(key, value, index) })
+		default:
+			hint := yamlfile.DidYouMean(key.Value, topLevel)
+			if slices.Contains(FieldNames(), key.Value) {
+				hint = "; it belongs into a profile, below profiles and its name"
+			} else if hint == "" {
+				hint = "; a profiles file has " + orList(topLevel)
+			}
+			p.errorf(key, "unknown key %q%s", key.Value, hint)
+		}
+	})
+	for _, name := range []string{"version", "profiles"} {
+		if !seen[name] {
+			p.errs = append(p.errs, &Error{Source: Source{File: file.Name}, Message: missing[name]})
+		}
+	}
+	return out, p.errs
+}
+
+var missing = map[string]string{
+	"version":  `has no version; write "version: 1" on top (if it is another program's file, read yours with --profiles FILE)`,
+	"profiles": `has no profiles; write them below the key "profiles"`,
+}
+
+// profile reads one entry below profiles.
+func (p *parser) profile(key, value *yaml.Node, index int) {
+	name := key.Value
+	if !namePattern.MatchString(name) {
+		p.errorf(key, "%q is not a name for a profile; write at most 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit", name)
+	}
+	profile := &Profile{Name: name, Source: p.at(key), Origin: make(map[string]Source)}
+	def := &definition{profile: profile, file: index}
+	p.out.names = append(p.out.names, name)
+	p.out.defs[name] = def
+	if yamlfile.IsNull(value) {
+		p.errorf(key, "profile %q is empty; give it a field such as memory: 4g, or remove it", name)
+		return
+	}
+	if !p.mapping("profile "+name, value, "{memory: 4g, cpus: 2}") {
+		return
+	}
+	p.pairs(value, func(key, value *yaml.Node) { p.field(def, key, value) })
+}
+
+// field reads one field of a profile.
+func (p *parser) field(def *definition, key, value *yaml.Node) {
+	profile, kind := def.profile, yamlfile.Resolve(value).Kind
+	switch name := key.Value; {
+	case name == "description":
+		if text, ok := p.scalar(name, value); ok {
+			profile.Description = strings.Join(strings.Fields(text), " ")
+		}
+	case name == "extends":
+		if kind == yaml.SequenceNode {
+			p.errorf(value, "extends must name one profile, not a list; let that one extend the next")
+		} else if text, ok := p.scalar(name, value); ok {
+			def.extends, def.extendsAt = text, p.at(value)
+		}
+	case name == "env":
+		if p.mapping(name, value, "{PYTHONUNBUFFERED: 1}") {
+			p.pairs(value, func(key, value *yaml.Node) { p.env(profile, key, value) })
+		}
+	case name == "gpus" && kind == yaml.SequenceNode:
+		p.gpuIDs(profile, value)
+	case name == "tmpdir" && kind == yaml.MappingNode:
+		p.pairs(value, func(key, value *yaml.Node) {
+			part := "tmpdir." + key.Value
+			if _, ok := fieldNamed(part); !ok {
+				p.errorf(key, "unknown field %q in tmpdir; it has size and kind%s", key.Value, yamlfile.DidYouMean(key.Value, []string{"size", "kind"}))
+				return
+			}
+			p.value(profile, part, value)
+		})
+	case strings.Contains(name, ".") || name != "tmpdir" && !known(name):
+		p.errorf(key, "%v", unknownField(name))
+	default:
+		p.value(profile, name, value)
+	}
+}
+
+func known(name string) bool {
+	_, ok := fieldNamed(name)
+	return ok
+}
+
+func (p *parser) value(profile *Profile, name string, node *yaml.Node) {
+	text, ok := p.scalar(name, node)
+	if !ok {
+		return
+	}
+	if err := profile.set(name, text, p.at(node)); err != nil {
+		p.errorf(node, "%v", err)
+	}
+}
+
+// env reads one variable. Its value is taken as it is written: 007 stays 007.
+func (p *parser) env(profile *Profile, key, node *yaml.Node) {
+	name, value := "env."+key.Value, yamlfile.Resolve(node)
+	if err := checkEnvName(key.Value); err != nil {
+		p.errorf(key, "env has %q, which %v", key.Value, err)
+		return
+	}
+	switch {
+	case yamlfile.IsNull(node):
+		profile.setEnv(EnvVar{Name: key.Value, FromHost: true})
+	case value.Kind != yaml.ScalarNode:
+		p.errorf(node, "%s must be a single value, not %s", name, yamlfile.Kind(node))
+		return
+	default:
+		profile.setEnv(EnvVar{Name: key.Value, Value: value.Value})
+	}
+	profile.Origin[name] = p.at(key)
+}
+
+// gpuIDs reads a list of GPUs, each with its own place.
+func (p *parser) gpuIDs(profile *Profile, list *yaml.Node) {
+	nodes := yamlfile.Resolve(list).Content
+	if len(nodes) == 0 {
+		p.errorf(list, "gpus is an empty list; write none for no GPU, or name one such as [0]")
+		return
+	}
+	var ids []string
+	for _, node := range nodes {
+		id, ok := p.scalar("an entry of gpus", node)
+		if !ok {
+			return
+		}
+		if err := checkGPUID(id); err != nil {
+			p.errorf(node, "gpus names %q, which %v", id, err)
+			return
+		}
+		ids = append(ids, id)
+	}
+	gpus, err := parseGPUIDs(ids)
+	if err != nil {
+		p.errorf(list, "gpus %v", err)
+		return
+	}
+	profile.GPUs = &gpus
+	profile.Origin["gpus"] = p.at(list)
+}
