@@ -173,4 +173,3 @@ func parseNetwork(text string) (string, error) {
 	}
 	return v, err
 }
-

@@ -1,7 +1,6 @@
 package profiles
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,79 +22,23 @@ type definition struct {
 	profile   *Profile
 	extends   string
 	extendsAt Source
-	file      int // index in Set.files, 0 the nearest
+	file      *catalogue
 }
 
 // catalogue is one parsed file.
 type catalogue struct {
 	file      File
+	index     int      // in Set.files, 0 the nearest
 	names     []string // in the order of the file
 	defs      map[string]*definition
 	fallback  string // the value of default
 	defaultAt Source
 }
 
-// parser walks one file and collects its mistakes.
-type parser struct {
-	doc  *yamlfile.Document
-	out  *catalogue
-	errs []error
-}
-
-func (p *parser) at(node *yaml.Node) Source { return Source(p.doc.At(node)) }
-
-func (p *parser) errorf(node *yaml.Node, format string, args ...any) {
-	p.errs = append(p.errs, &Error{Source: p.at(node), Message: fmt.Sprintf(format, args...)})
-}
-
-// pairs walks a mapping; keys that come twice are mistakes, which a YAML
-// decoder would hide or report without the first place.
-func (p *parser) pairs(node *yaml.Node, each func(key, value *yaml.Node)) {
-	node = yamlfile.Resolve(node)
-	first := make(map[string]*yaml.Node)
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
-		name := yamlfile.Resolve(key)
-		if name.Kind != yaml.ScalarNode {
-			p.errorf(key, "the name of a field must be text, not %s", yamlfile.Kind(key))
-			continue
-		}
-		if before := first[name.Value]; before != nil {
-			p.errorf(key, "%q is given twice, first in line %d; remove one of them", name.Value, before.Line)
-			continue
-		}
-		first[name.Value] = key
-		each(name, value)
-	}
-}
-
-// scalar gives the text of a value that must be one.
-func (p *parser) scalar(name string, node *yaml.Node) (string, bool) {
-	value := yamlfile.Resolve(node)
-	switch {
-	case yamlfile.IsNull(node):
-		p.errorf(node, "%s has no value; give one or remove the line", name)
-	case value.Kind != yaml.ScalarNode:
-		p.errorf(node, "%s must be a single value, not %s", name, yamlfile.Kind(node))
-	default:
-		return strings.TrimSpace(value.Value), true
-	}
-	return "", false
-}
-
-// mapping tells whether a value is one, and complains otherwise.
-func (p *parser) mapping(name string, node *yaml.Node, example string) bool {
-	if value := yamlfile.Resolve(node); value.Kind == yaml.MappingNode {
-		return true
-	}
-	p.errorf(node, "%s must be a mapping such as %s, not %s", name, example, yamlfile.Kind(node))
-	return false
-}
-
 var topLevel = []string{"version", "default", "profiles"}
 
 // parse reads doc into a catalogue, with every mistake in it.
-func parse(file File, index int, doc *yamlfile.Document) (*catalogue, []error) {
+func parse(file File, doc *yamlfile.Document) (*catalogue, []*Error) {
 	out := &catalogue{file: file, defs: make(map[string]*definition)}
 	p := &parser{doc: doc, out: out}
 	if !p.mapping("the file", doc.Root, "version: 1 and profiles: {...}") {
@@ -117,7 +60,7 @@ func parse(file File, index int, doc *yamlfile.Document) (*catalogue, []error) {
 			if yamlfile.IsNull(value) || !p.mapping("profiles", value, "small: {memory: 4g}") {
 				return
 			}
-			p.pairs(value, func(key, value *yaml.Node) { p.profile(key, value, index) })
+			p.pairs(value, func(key, value *yaml.Node) { p.profile(key, value) })
 		default:
 			hint := yamlfile.DidYouMean(key.Value, topLevel)
 			if slices.Contains(FieldNames(), key.Value) {
@@ -142,13 +85,13 @@ var missing = map[string]string{
 }
 
 // profile reads one entry below profiles.
-func (p *parser) profile(key, value *yaml.Node, index int) {
+func (p *parser) profile(key, value *yaml.Node) {
 	name := key.Value
 	if !namePattern.MatchString(name) {
 		p.errorf(key, "%q is not a name for a profile; write at most 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit", name)
 	}
 	profile := &Profile{Name: name, Source: p.at(key), Origin: make(map[string]Source)}
-	def := &definition{profile: profile, file: index}
+	def := &definition{profile: profile, file: p.out}
 	p.out.names = append(p.out.names, name)
 	p.out.defs[name] = def
 	if yamlfile.IsNull(value) {

@@ -6,7 +6,8 @@
 BULLSEYE=$CACHE/work/bullseye
 
 bullseye_apt() {
-	apt-get -q -o Dir::Etc::sourcelist="$BULLSEYE/sources.list" -o Dir::Etc::sourceparts=- \
+	# Two recipes at once take turns here.
+	flock "$BULLSEYE/turn" apt-get -q -o Dir::Etc::sourcelist="$BULLSEYE/sources.list" -o Dir::Etc::sourceparts=- \
 		-o Dir::State="$BULLSEYE/state" -o Dir::State::status="$BULLSEYE/status" -o Dir::Cache="$BULLSEYE/cache" \
 		-o APT::Architecture=amd64 -o APT::Install-Recommends=false -o APT::Sandbox::User=root \
 		-o APT::Update::Post-Invoke-Success::= "$@" 9>&-

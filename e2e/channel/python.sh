@@ -27,25 +27,27 @@ cd /Python-3.9.*
 [ "$(grep -c 'PyThread_exit_thread();' Python/ceval_gil.h)" = 3 ]
 sed -i 's/PyThread_exit_thread();/for (;;) pause();/; 1i #include <unistd.h>' Python/ceval_gil.h
 # No pip of its own: the channel's pip package is the only one.
-./configure -q --prefix=/opt/prefix --without-ensurepip --enable-shared --with-system-ffi --enable-loadable-sqlite-extensions \
+./configure -q --prefix=/opt/prefix --without-ensurepip --enable-shared --enable-loadable-sqlite-extensions \
 	LDFLAGS='-Wl,-rpath,\$$ORIGIN/../lib'
 make -s -j2
 make -s install DESTDIR=/out
 END
-chroot "$root" /bin/bash /build.sh
+# Of the environment nothing comes along: flags or a PYTHONHOME of the caller would be built in.
+chroot "$root" /usr/bin/env -i /bin/bash /build.sh
 
 # Without Python's own tests, its static library and Makefile, and compiled files, which the installer makes.
 out=$root/out/opt/prefix libs=$root/usr/lib/x86_64-linux-gnu
 rm -rf "$out"/lib/python3.9/{test,config-3.9*,idlelib/idle_test,lib2to3/tests} \
 	"$out"/lib/python3.9/{ctypes,distutils,sqlite3,tkinter,unittest}/test{,s} "$out/share/man"
+# nis alone would bring in Kerberos.
+rm -f "$out"/lib/python3.9/lib-dynload/nis.*
 find "$out" -name __pycache__ -prune -exec rm -rf {} +
 ln -s python3.9 "$out/bin/python"
 
 # The libraries that the modules were built against come along, so that no base image needs to have them.
-for name in libssl.so.1.1 libcrypto.so.1.1 libffi.so.7 libsqlite3.so.0 libuuid.so.1 libz.so.1 libbz2.so.1.0 \
-	liblzma.so.5 libreadline.so.8 libncursesw.so.6 libpanelw.so.6 libtinfo.so.6 libcrypt.so.1; do
-	cp -L "$(find "$root/lib/x86_64-linux-gnu" "$libs" -maxdepth 1 -name $name | head -n 1)" "$out/lib/$name"
-done
+while read -r name; do
+	cp -L "$(find "$root/lib/x86_64-linux-gnu" "$libs" -maxdepth 1 -name "$name" | head -n 1)" "$out/lib/$name"
+done <"$here/pythonlibs.txt"
 chmod 644 "$out"/lib/lib*.so.*
 chmod 755 "$out/lib/libpython3.9.so.1.0"
 for lib in "$out"/lib/lib*.so.*; do
@@ -62,7 +64,7 @@ mkdir -p "$out/info/licenses"
 cp "$root"/Python-3.9.*/LICENSE "$out/info/licenses/"
 cat >"$out/info/index.json" <<'END'
 {"name": "python", "version": "3.9.2", "build": "0_cpython", "build_number": 0, "subdir": "linux-64",
- "arch": "x86_64", "platform": "linux", "license": "PSF-2.0", "depends": []}
+ "arch": "x86_64", "platform": "linux", "license": "PSF-2.0", "timestamp": 1613736000000, "depends": []}
 END
 mv "$out" "$tree"
 rm -rf --one-file-system "$root"

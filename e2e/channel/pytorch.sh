@@ -12,7 +12,7 @@ bullseye_unpack "$root" python3-torch libopenblas0-pthread
 site=$tree/lib/python3.9/site-packages from=$root/usr/lib/python3/dist-packages
 mkdir -p "$site" "$tree/info/licenses"
 rm -rf "$from"/torch/{include,share,test} "$from"/torch/bin/test_* "$from"/torch/lib/libcaffe2_*
-mv "$from/torch" "$site/"
+cp -a "$from/torch" "$site/"
 find "$site" -name __pycache__ -prune -exec rm -rf {} +
 cp "$root/usr/share/doc/libtorch1.7/copyright" "$tree/info/licenses/"
 # Debian's build didn't know its own version: it says 1.7.0a0.
@@ -30,7 +30,8 @@ for link in "$site"/torch/lib/*.so; do
 	resolve "$libs/$name"
 	ln -sf "../../../../$name" "$link"
 done >"$root/needed"
-glibc='^(ld-linux-x86-64\.so\.2|lib(c\.so\.6|(m|mvec|dl|pthread|rt|util|resolv|nsl|anl)\.so\.[0-9]))$'
+resolve "/usr/lib/python3/dist-packages/torch/bin/torch_shm_manager" >>"$root/needed"
+glibc='^(ld-linux-x86-64\.so\.2|lib((c|m)\.so\.6|(mvec|nsl|anl)\.so\.1|(dl|rt|util|resolv)\.so\.[12]|pthread\.so\.0))$'
 sed -nE 's/^[[:space:]]*([^ ]+) => (not found|[^ ]+).*/\1 \2/p' "$root/needed" | sort -u |
 	# What is the C library's is the base image's; what python has in its lib/ comes with python.
 	while read -r name path; do

@@ -80,15 +80,22 @@ func (f *files) mkdir(path string) error {
 	return os.Mkdir(path, 0o700)
 }
 
-// append adds data to path with one write, so that those of several processes
-// do not mix.
+// append adds a line to path with one write, so that those of several
+// processes do not mix. A torn line that a crash left at the end is closed
+// first.
 func (f *files) append(path string, data []byte) error {
 	if err := f.step("append " + filepath.Base(path)); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
+	}
+	var last [1]byte
+	if info, err := file.Stat(); err == nil && info.Size() > 0 {
+		if _, err := file.ReadAt(last[:], info.Size()-1); err == nil && last[0] != '\n' {
+			data = append([]byte{'\n'}, data...)
+		}
 	}
 	_, err = file.Write(data)
 	return errors.Join(err, file.Close())

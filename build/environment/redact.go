@@ -1,0 +1,127 @@
+package environment
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// Credential is a secret that stood in an address of the file. It prints and
+// encodes without the secret; Reveal alone gives it.
+type Credential struct {
+	// URL is the address without the secret, as Channels and Pip have it.
+	URL string
+	Pos yamlfile.Position
+
+	secret string
+}
+
+// Reveal gives the address as the file has it, secret and all, for a secret
+// mount of the build and nothing else.
+func (c Credential) Reveal() string { return c.secret }
+
+// String gives the position and URL.
+func (c Credential) String() string { return c.Pos.String() + ": " + c.URL }
+
+// GoString keeps %#v from printing the secret.
+func (c Credential) GoString() string { return "environment.Credential{" + c.String() + "}" }
+
+// MarshalJSON keeps the secret out of JSON.
+func (c Credential) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
+
+// takeCredential gives address without its secret and keeps that, if any.
+func (e *Environment) takeCredential(address string, pos yamlfile.Position) string {
+	clean := hide(address, "")
+	if clean != address {
+		e.Credentials = append(e.Credentials, Credential{URL: clean, Pos: pos, secret: address})
+	}
+	return clean
+}
+
+var addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://\S+`)
+
+// Redact replaces by *** what looks like a credential in the addresses of
+// text: "https://user:password@host", the "/t/TOKEN/" of conda servers and
+// queries such as "?token=...". The user of an ssh address is no secret.
+func Redact(text string) string {
+	return addresses.ReplaceAllStringFunc(text, func(address string) string {
+		return hide(address, "***")
+	})
+}
+
+var (
+	// conda's way to give a token: https://HOST/t/TOKEN/CHANNEL.
+	pathToken = regexp.MustCompile(`^([^/?#]+)/t/[^/?#\s"']+`)
+	// Names of query parameters that carry secrets, presigned addresses of
+	// object stores (X-Amz-Signature, sig) included.
+	queryToken = regexp.MustCompile(`(?i)([?&])([a-z0-9_.-]*(?:token|secret|passw|api[_-]?key|access[_-]?key|signature|credential|sig|auth)[a-z0-9_.-]*=)[^&#\s"']*`)
+)
+
+// hide puts mask in the place of the secrets of one address, or takes them out
+// with all that belongs to them where mask is "".
+func hide(address, mask string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
+	}
+	user, rest := cutUser(rest)
+	if user != "" {
+		name, _, hasPassword := strings.Cut(user, ":")
+		switch {
+		case strings.HasSuffix(scheme, "ssh") && hasPassword && mask != "":
+			user = name + ":" + mask + "@"
+		case strings.HasSuffix(scheme, "ssh"):
+			user = name + "@"
+		case mask != "":
+			user = mask + "@"
+		default:
+			user = ""
+		}
+	}
+	if mask == "" {
+		rest = pathToken.ReplaceAllString(rest, "${1}")
+		if queryToken.MatchString(rest) {
+			rest = tidyQuery(queryToken.ReplaceAllString(rest, "${1}"))
+		}
+	} else {
+		rest = pathToken.ReplaceAllString(rest, "${1}/t/"+mask)
+		rest = queryToken.ReplaceAllString(rest, "${1}${2}"+mask)
+	}
+	return scheme + "://" + user + rest
+}
+
+// tidyQuery takes out the separators that emptied parameters leave.
+func tidyQuery(rest string) string {
+	base, query, ok := strings.Cut(rest, "?")
+	if !ok {
+		return rest
+	}
+	query, fragment, hasFragment := strings.Cut(query, "#")
+	query = strings.Join(strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == '?' }), "&")
+	if query != "" {
+		base += "?" + query
+	}
+	if hasFragment {
+		base += "#" + fragment
+	}
+	return base
+}
+
+// cutUser splits "user:password@host/path". A password may hold a raw "/",
+// which no URL allows but people write: it must be hidden all the same.
+func cutUser(rest string) (user, after string) {
+	end := strings.IndexAny(rest, "/")
+	if end < 0 {
+		end = len(rest)
+	}
+	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
+		return rest[:at], rest[at+1:]
+	}
+	_, port, hasColon := strings.Cut(rest[:end], ":")
+	if at := strings.LastIndexByte(rest, '@'); hasColon && at >= 0 && strings.Trim(port, "0123456789") != "" {
+		return rest[:at], rest[at+1:]
+	}
+	return "", rest
+}

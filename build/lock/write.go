@@ -1,0 +1,113 @@
+package lock
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+const header = `# The exact packages of this folder's environment, made by crun build from its
+# environment file. Commit it, and do not edit it: crun build makes it anew.
+`
+
+// Marshal gives crun.lock's bytes: a fixed order of fields, packages by name,
+// line feeds. Locks of the same content give the same bytes, whatever order
+// the solver gave the packages in.
+func (l *Lock) Marshal() []byte {
+	var buffer bytes.Buffer
+	buffer.WriteString(header)
+	encoder := yaml.NewEncoder(&buffer)
+	encoder.SetIndent(2)
+	// Neither fails: the types hold nothing that YAML cannot, and a buffer
+	// takes all.
+	if err := encoder.Encode(l.canonical()); err != nil {
+		panic(fmt.Sprintf("lock: encoding: %v", err))
+	}
+	if err := encoder.Close(); err != nil {
+		panic(fmt.Sprintf("lock: encoding: %v", err))
+	}
+	return buffer.Bytes()
+}
+
+// canonical is a sorted copy. Channels, Indexes and a package's Depends keep
+// their order: the first two are a priority, the third is the channel's word.
+func (l *Lock) canonical() *Lock {
+	c := *l
+	c.Virtual = slices.Sorted(slices.Values(l.Virtual))
+	c.Miniconda = slices.SortedFunc(slices.Values(l.Miniconda), comparePackages)
+	c.Conda = slices.SortedFunc(slices.Values(l.Conda), comparePackages)
+	c.Pip = slices.Clone(l.Pip)
+	for i, d := range c.Pip {
+		c.Pip[i].Hashes = slices.Compact(slices.Sorted(slices.Values(d.Hashes)))
+	}
+	slices.SortFunc(c.Pip, func(a, b Distribution) int {
+		return cmp.Or(
+			strings.Compare(normalise(a.Name), normalise(b.Name)),
+			strings.Compare(a.Version, b.Version),
+			strings.Compare(a.URL, b.URL),
+			strings.Compare(a.Markers, b.Markers),
+		)
+	})
+	return &c
+}
+
+func comparePackages(a, b Package) int {
+	return cmp.Or(
+		strings.Compare(a.Name, b.Name),
+		strings.Compare(a.Channel, b.Channel),
+		strings.Compare(a.Path(), b.Path()),
+	)
+}
+
+// Write puts the lock at path, with mode 0644, in whole or not at all: a
+// reader sees the old file or the new one, also after a crash. A lock that
+// Parse would refuse is not written.
+func Write(path string, l *Lock) (err error) {
+	if problems := l.check(); len(problems) > 0 {
+		return fmt.Errorf("writing %s: %s", path, problems[0])
+	}
+	// Where people keep the lock elsewhere and link to it, the link stays.
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	dir := filepath.Dir(path)
+	temp, err := os.CreateTemp(dir, ".crun.lock-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			temp.Close()
+			os.Remove(temp.Name())
+			err = fmt.Errorf("writing %s: %w", path, err)
+		}
+	}()
+	if _, err := temp.Write(l.Marshal()); err != nil {
+		return err
+	}
+	if err := temp.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := temp.Sync(); err != nil {
+		return err
+	}
+	if err := temp.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(temp.Name(), path); err != nil {
+		return err
+	}
+	// Makes the rename last. Some network file systems cannot sync a folder;
+	// the file itself is safe there as well.
+	if folder, err := os.Open(dir); err == nil {
+		_ = folder.Sync()
+		folder.Close()
+	}
+	return nil
+}

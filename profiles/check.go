@@ -1,0 +1,155 @@
+package profiles
+
+import (
+	"errors"
+	"fmt"
+)
+
+// lowMemory is what a warning is given below: the interpreter and torch's
+// libraries alone need more.
+const lowMemory = 64 * miB
+
+// Check looks at what the fields say together, as far as they are fixed:
+// shares are known on a host alone, so [Profile.OnHost] comes before Check
+// where there is one. The error joins an *Error for each mistake.
+func (p *Profile) Check() ([]Warning, error) {
+	warnings, errs := p.check()
+	var all []error
+	for _, err := range errs {
+		all = append(all, err)
+	}
+	return warnings, errors.Join(all...)
+}
+
+// checker collects what is wrong with one profile.
+type checker struct {
+	p        *Profile
+	warnings []Warning
+	errs     []*Error
+}
+
+func (p *Profile) check() ([]Warning, []*Error) {
+	c := &checker{p: p}
+	c.memory()
+	c.inMemory()
+	c.cpus()
+	c.addressSpace()
+	return c.warnings, c.errs
+}
+
+// at is the place of a field, or of the profile where it has none.
+func (c *checker) at(field string) Source {
+	if source, ok := c.p.Origin[field]; ok {
+		return source
+	}
+	return c.p.Source
+}
+
+func (c *checker) errorf(field, format string, args ...any) {
+	c.errs = append(c.errs, &Error{Source: c.at(field), Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) warnf(field, format string, args ...any) {
+	c.warnings = append(c.warnings, Warning{Profile: c.p.Name, Source: c.at(field), Message: fmt.Sprintf(format, args...)})
+}
+
+// fixedMemory gives memory in bytes where it is known.
+func (p *Profile) fixedMemory() (int64, bool) {
+	if p.Memory == nil || p.Memory.IsShare() {
+		return 0, false
+	}
+	return p.Memory.Value, true
+}
+
+func (c *checker) memory() {
+	p := c.p
+	if p.MemorySwap != nil && *p.MemorySwap != Unlimited && p.Memory == nil {
+		c.errorf("memory_swap", "memory_swap is %s without memory; it counts memory and swap together, so set memory too", FormatSize(*p.MemorySwap))
+	}
+	memory, ok := p.fixedMemory()
+	if !ok {
+		return
+	}
+	switch {
+	case memory < minMemory:
+		c.errorf("memory", "memory comes to %s, less than %s, which is the least; raise it", FormatSize(memory), FormatSize(minMemory))
+	case memory < lowMemory:
+		c.warnf("memory", "memory is %s; Python with torch needs more than %s to start", FormatSize(memory), FormatSize(lowMemory))
+	}
+	if p.MemorySwap != nil && *p.MemorySwap != Unlimited && *p.MemorySwap < memory {
+		c.errorf("memory_swap", "memory_swap is %s, less than memory, %s; it counts memory and swap together, so write at least that (equal means no swap)", FormatSize(*p.MemorySwap), FormatSize(memory))
+	}
+	if p.MemoryReservation != nil && *p.MemoryReservation > memory {
+		c.errorf("memory_reservation", "memory_reservation is %s, more than memory, %s; lower it", FormatSize(*p.MemoryReservation), FormatSize(memory))
+	}
+}
+
+// inMemory looks at the filesystems that count as memory.
+func (c *checker) inMemory() {
+	p := c.p
+	if p.TmpDir != nil && p.TmpDir.Size == 0 {
+		c.errorf("tmpdir.kind", "tmpdir has no size; write tmpdir: {size: 1g, kind: %s}", p.TmpDir.Kind)
+		return
+	}
+	memory, ok := p.fixedMemory()
+	if !ok {
+		return
+	}
+	var total int64
+	var where, what, raise string
+	if p.ShmSize != nil {
+		total, where, what, raise = *p.ShmSize, "shm_size", "shm_size, "+FormatSize(*p.ShmSize)+", counts", "lower it"
+	}
+	if p.TmpDir != nil && p.TmpDir.Kind != Disk {
+		tmp := FormatSize(p.TmpDir.Size)
+		if total += p.TmpDir.Size; where == "" {
+			what = "tmpdir, " + tmp + " of tmpfs, counts"
+		} else {
+			what = fmt.Sprintf("shm_size, %s, and tmpdir, %s of tmpfs, count", FormatSize(*p.ShmSize), tmp)
+		}
+		if p.ShmSize == nil || p.TmpDir.Size >= *p.ShmSize {
+			where = "tmpdir.size"
+		}
+		raise = "give tmpdir the kind disk, lower it"
+	}
+	switch {
+	case total > memory:
+		c.errorf(where, "%s as memory and would fill more than memory, %s; %s or raise memory", what, FormatSize(memory), raise)
+	case total > memory/2:
+		c.warnf(where, "%s as memory and may fill more than half of memory, %s, before the program has any", what, FormatSize(memory))
+	}
+}
+
+func (c *checker) cpus() {
+	p := c.p
+	if p.CPUs == nil || p.CPUs.IsShare() {
+		return
+	}
+	cpus := p.CPUs.Value
+	if cpus < minCPUs {
+		c.errorf("cpus", "cpus comes to %s, less than 0.01, which is the least; raise it", FormatCPUs(cpus))
+	}
+	if p.CPUSet != nil {
+		if n, err := cpusIn(*p.CPUSet); err == nil && cpus > int64(n)*nanoCPU {
+			c.warnf("cpus", "cpus is %s, but cpuset %s has only %d to run on", FormatCPUs(cpus), *p.CPUSet, n)
+		}
+	}
+	if p.Threads != nil && int64(p.Threads.N)*nanoCPU > cpus && p.Threads.N > 1 {
+		c.warnf("threads", "threads is %d, more than cpus, %s; they will wait for each other (auto follows cpus)", p.Threads.N, FormatCPUs(cpus))
+	}
+}
+
+// addressSpace warns of the two ways in which RLIMIT_AS hits programs that
+// are within their memory.
+func (c *checker) addressSpace() {
+	p := c.p
+	if p.AddressSpace == nil || *p.AddressSpace == Unlimited {
+		return
+	}
+	if p.GPUs != nil && !p.GPUs.None {
+		c.warnf("address_space", "address_space is %s with GPUs; CUDA reserves addresses for the memory of all GPUs and of the host, and fails to start below that", FormatSize(*p.AddressSpace))
+	}
+	if memory, ok := p.fixedMemory(); ok && *p.AddressSpace < memory {
+		c.warnf("address_space", "address_space is %s, less than memory, %s, which can then never be used by one process", FormatSize(*p.AddressSpace), FormatSize(memory))
+	}
+}

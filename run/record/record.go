@@ -1,0 +1,93 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"crun.dev/crun/run/plan"
+)
+
+// Record is what is kept of one run. Reading needs no lock; what writes, but
+// for AddEvent, is for the holder of the lock alone.
+type Record struct {
+	ID    string
+	dir   string
+	store *Store
+}
+
+// Dir is the record's folder.
+func (r *Record) Dir() string { return r.dir }
+
+// Plan reads the run's plan.
+func (r *Record) Plan() (*plan.Plan, error) {
+	var p plan.Plan
+	data, err := os.ReadFile(filepath.Join(r.dir, "plan.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if gone(err) {
+		return nil, fmt.Errorf("%w: %s", ErrGone, r.ID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the plan of run %s: %w", r.ID, err)
+	}
+	if p.Version > plan.Version {
+		return nil, fmt.Errorf("reading the plan of run %s: written by a later crun (format %d, this one reads up to %d): update crun", r.ID, p.Version, plan.Version)
+	}
+	return &p, nil
+}
+
+// State reads how the run stands.
+func (r *Record) State() (State, error) {
+	data, err := os.ReadFile(filepath.Join(r.dir, "state.json"))
+	if gone(err) {
+		return State{}, fmt.Errorf("%w: %s", ErrGone, r.ID)
+	}
+	var s State
+	if err == nil {
+		s, err = parseState(data)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("reading the state of run %s: %w", r.ID, err)
+	}
+	return s, nil
+}
+
+// SetState replaces the state. That of a run which is over is on the disk
+// when SetState returns.
+func (r *Record) SetState(s State) error {
+	s.Version = StateVersion
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := r.store.files.replace(filepath.Join(r.dir, "state.json"), append(data, '\n'), s.Phase.Over()); err != nil {
+		return fmt.Errorf("writing the state of run %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// Names of what init wrote in the container and the record keeps.
+const (
+	LimitsFile = "limits.json"
+	ReportFile = "report.json"
+)
+
+// Put keeps a file of the run as it is.
+func (r *Record) Put(name string, data []byte) error {
+	if err := r.store.files.replace(filepath.Join(r.dir, name), data, false); err != nil {
+		return fmt.Errorf("keeping %s of run %s: %w", name, r.ID, err)
+	}
+	return nil
+}
+
+// Get reads a file that Put kept; nil where there is none.
+func (r *Record) Get(name string) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(r.dir, name))
+	if gone(err) {
+		return nil, nil
+	}
+	return data, err
+}

@@ -1,0 +1,212 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"crun.dev/crun/run/plan"
+)
+
+// ErrGone says that a record is not, or no longer, there.
+var ErrGone = errors.New("no such run")
+
+// ErrAmbiguous says that what was asked for names several runs.
+var ErrAmbiguous = errors.New("more than one run")
+
+// Store is a folder of records. Several processes may use it at once.
+type Store struct {
+	dir   string
+	files files
+}
+
+// OpenStore opens the store in dir, made when it is not there with access for
+// the caller alone.
+func OpenStore(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of run records: %w", err)
+	}
+	return &Store{dir: dir}, nil
+}
+
+// Dir is the store's folder.
+func (s *Store) Dir() string { return s.dir }
+
+// NewState is what Create writes as the state of a run that is about to start.
+func NewState(now time.Time, engine json.RawMessage) State {
+	return State{Version: StateVersion, Phase: Creating, Engine: engine, Created: now.UTC()}
+}
+
+// Create makes the record of p and locks it for the caller. It appears as a
+// whole or not at all. A name that a run which is not over has is refused.
+func (s *Store) Create(p *plan.Plan, state State) (*Record, *Lock, error) {
+	if !IsID(p.ID) {
+		return nil, nil, fmt.Errorf("making a record: %q is not a run's id", p.ID)
+	}
+	if other, err := s.active(p.Name); err != nil {
+		return nil, nil, err
+	} else if other != nil {
+		return nil, nil, fmt.Errorf("a run named %s is still there: choose another --name, or end it with crun stop %s", p.Name, p.Name)
+	}
+	planJSON, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a record: %w", err)
+	}
+	stateJSON, err := json.MarshalIndent(state, "", "  ")
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a record: %w", err)
+	}
+
+	made := filepath.Join(s.dir, ".new-"+p.ID)
+	lock, err := s.fill(made, planJSON, stateJSON)
+	if err == nil {
+		err = s.files.rename(made, filepath.Join(s.dir, p.ID))
+	}
+	if err == nil {
+		err = s.files.syncDir(s.dir)
+	}
+	if err != nil {
+		if lock != nil {
+			lock.Unlock()
+		}
+		os.RemoveAll(made)
+		os.RemoveAll(filepath.Join(s.dir, p.ID))
+		return nil, nil, fmt.Errorf("making the record of a run: %w", err)
+	}
+	return s.record(p.ID), lock, nil
+}
+
+func (s *Store) fill(dir string, planJSON, stateJSON []byte) (*Lock, error) {
+	if err := s.files.mkdir(dir); err != nil {
+		return nil, err
+	}
+	lock, err := (&Record{dir: dir, store: s}).TryLock()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.files.write(filepath.Join(dir, "plan.json"), append(planJSON, '\n')); err != nil {
+		return lock, err
+	}
+	return lock, s.files.write(filepath.Join(dir, "state.json"), append(stateJSON, '\n'))
+}
+
+// active finds a run of this name that is not over, or nil.
+func (s *Store) active(name string) (*Record, error) {
+	all, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		// Most runs are over, which their state alone tells.
+		state, err := r.State()
+		if err != nil || state.Phase.Over() {
+			continue
+		}
+		if p, err := r.Plan(); err == nil && p.Name == name {
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *Store) record(id string) *Record {
+	return &Record{ID: id, dir: filepath.Join(s.dir, id), store: s}
+}
+
+// Open opens the record of the run with this id; ErrGone where there is none.
+func (s *Store) Open(id string) (*Record, error) {
+	r := s.record(id)
+	if !IsID(id) || !exists(r.dir) {
+		return nil, fmt.Errorf("%w: %s", ErrGone, id)
+	}
+	return r, nil
+}
+
+// List gives the records, oldest first.
+func (s *Store) List() ([]*Record, error) {
+	entries, err := os.ReadDir(s.dir)
+	if gone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the runs: %w", err)
+	}
+	var all []*Record
+	for _, entry := range entries { // sorted, and ids sort by time
+		if entry.IsDir() && IsID(entry.Name()) {
+			all = append(all, s.record(entry.Name()))
+		}
+	}
+	return all, nil
+}
+
+// Find gives the run with this id, else the newest one of this name, else the
+// one whose id starts so. ErrGone and ErrAmbiguous are told apart.
+func (s *Store) Find(name string) (*Record, error) {
+	if IsID(name) {
+		if r, err := s.Open(name); err == nil {
+			return r, nil
+		}
+	}
+	all, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Backward(all) {
+		if p, err := r.Plan(); err == nil && p.Name == name {
+			return r, nil
+		}
+	}
+	var found []string
+	for _, r := range all {
+		if name != "" && strings.HasPrefix(r.ID, name) {
+			found = append(found, r.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return s.Open(found[0])
+	case 0:
+		return nil, fmt.Errorf("%w: %q (crun ps -a lists them)", ErrGone, name)
+	}
+	return nil, fmt.Errorf("%w has an id that starts with %s: %s", ErrAmbiguous, name, strings.Join(found, ", "))
+}
+
+// Remove removes a record whose lock the caller holds, as a whole.
+func (s *Store) Remove(r *Record, lock *Lock) error {
+	defer lock.Unlock()
+	going := filepath.Join(s.dir, ".gone-"+r.ID)
+	if err := s.files.rename(r.dir, going); err != nil {
+		return fmt.Errorf("removing the record of run %s: %w", r.ID, err)
+	}
+	if err := os.RemoveAll(going); err != nil {
+		return fmt.Errorf("removing the record of run %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// Clean removes what crashed commands left half made or half removed.
+func (s *Store) Clean(now time.Time) {
+	entries, _ := os.ReadDir(s.dir)
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasPrefix(name, ".new-") && !strings.HasPrefix(name, ".gone-") {
+			continue
+		}
+		// One made just now may not have its lock yet.
+		info, err := entry.Info()
+		if err != nil || now.Sub(info.ModTime()) < time.Minute {
+			continue
+		}
+		half := &Record{dir: filepath.Join(s.dir, name), store: s}
+		if lock, err := half.TryLock(); err == nil {
+			os.RemoveAll(half.dir)
+			lock.Unlock()
+		}
+	}
+}
