@@ -13,7 +13,7 @@ const lowMemory = 64 * miB
 // shares are known on a host alone, so [Profile.OnHost] comes before Check
 // where there is one. The error joins an *Error for each mistake.
 func (p *Profile) Check() ([]Warning, error) {
-	warnings, errs := p.check()
+	warnings, errs := p.check(nil)
 	var all []error
 	for _, err := range errs {
 		all = append(all, err)
@@ -24,12 +24,13 @@ func (p *Profile) Check() ([]Warning, error) {
 // checker collects what is wrong with one profile.
 type checker struct {
 	p        *Profile
+	own      map[string]Source // what the profile does not inherit, where known
 	warnings []Warning
 	errs     []*Error
 }
 
-func (p *Profile) check() ([]Warning, []*Error) {
-	c := &checker{p: p}
+func (p *Profile) check(own map[string]Source) ([]Warning, []*Error) {
+	c := &checker{p: p, own: own}
 	c.memory()
 	c.inMemory()
 	c.cpus()
@@ -37,20 +38,33 @@ func (p *Profile) check() ([]Warning, []*Error) {
 	return c.warnings, c.errs
 }
 
-// at is the place of a field, or of the profile where it has none.
-func (c *checker) at(field string) Source {
-	if source, ok := c.p.Origin[field]; ok {
-		return source
+// at is the place to name for a mistake between fields: a flag's before the
+// profile's own before an inherited one, since that is what was written last.
+func (c *checker) at(fields []string) Source {
+	for _, field := range fields {
+		if source, ok := c.p.Origin[field]; ok && source.Line == 0 {
+			return source
+		}
+	}
+	for _, field := range fields {
+		if source, ok := c.own[field]; ok {
+			return source
+		}
+	}
+	for _, field := range fields {
+		if source, ok := c.p.Origin[field]; ok {
+			return source
+		}
 	}
 	return c.p.Source
 }
 
-func (c *checker) errorf(field, format string, args ...any) {
-	c.errs = append(c.errs, &Error{Source: c.at(field), Message: fmt.Sprintf(format, args...)})
+func (c *checker) errorf(fields []string, format string, args ...any) {
+	c.errs = append(c.errs, &Error{Source: c.at(fields), Message: fmt.Sprintf(format, args...)})
 }
 
-func (c *checker) warnf(field, format string, args ...any) {
-	c.warnings = append(c.warnings, Warning{Profile: c.p.Name, Source: c.at(field), Message: fmt.Sprintf(format, args...)})
+func (c *checker) warnf(fields []string, format string, args ...any) {
+	c.warnings = append(c.warnings, Warning{Profile: c.p.Name, Source: c.at(fields), Message: fmt.Sprintf(format, args...)})
 }
 
 // fixedMemory gives memory in bytes where it is known.
@@ -64,7 +78,7 @@ func (p *Profile) fixedMemory() (int64, bool) {
 func (c *checker) memory() {
 	p := c.p
 	if p.MemorySwap != nil && *p.MemorySwap != Unlimited && p.Memory == nil {
-		c.errorf("memory_swap", "memory_swap is %s without memory; it counts memory and swap together, so set memory too", FormatSize(*p.MemorySwap))
+		c.errorf([]string{"memory_swap"}, "memory_swap is %s without memory; it counts memory and swap together, so set memory too", FormatSize(*p.MemorySwap))
 	}
 	memory, ok := p.fixedMemory()
 	if !ok {
@@ -72,15 +86,15 @@ func (c *checker) memory() {
 	}
 	switch {
 	case memory < minMemory:
-		c.errorf("memory", "memory comes to %s, less than %s, which is the least; raise it", FormatSize(memory), FormatSize(minMemory))
+		c.errorf([]string{"memory"}, "memory comes to %s, below the least, %s; raise it", FormatSize(memory), FormatSize(minMemory))
 	case memory < lowMemory:
-		c.warnf("memory", "memory is %s; Python with torch needs more than %s to start", FormatSize(memory), FormatSize(lowMemory))
+		c.warnf([]string{"memory"}, "memory is %s; Python with torch needs more than %s to start", FormatSize(memory), FormatSize(lowMemory))
 	}
 	if p.MemorySwap != nil && *p.MemorySwap != Unlimited && *p.MemorySwap < memory {
-		c.errorf("memory_swap", "memory_swap is %s, less than memory, %s; it counts memory and swap together, so write at least that (equal means no swap)", FormatSize(*p.MemorySwap), FormatSize(memory))
+		c.errorf([]string{"memory_swap", "memory"}, "memory_swap is %s, less than memory, %s; it counts memory and swap together, so write at least that (equal means no swap)", FormatSize(*p.MemorySwap), FormatSize(memory))
 	}
 	if p.MemoryReservation != nil && *p.MemoryReservation > memory {
-		c.errorf("memory_reservation", "memory_reservation is %s, more than memory, %s; lower it", FormatSize(*p.MemoryReservation), FormatSize(memory))
+		c.errorf([]string{"memory_reservation", "memory"}, "memory_reservation is %s, more than memory, %s; lower it", FormatSize(*p.MemoryReservation), FormatSize(memory))
 	}
 }
 
@@ -88,7 +102,7 @@ func (c *checker) memory() {
 func (c *checker) inMemory() {
 	p := c.p
 	if p.TmpDir != nil && p.TmpDir.Size == 0 {
-		c.errorf("tmpdir.kind", "tmpdir has no size; write tmpdir: {size: 1g, kind: %s}", p.TmpDir.Kind)
+		c.errorf([]string{"tmpdir.kind"}, "tmpdir has no size; write tmpdir: {size: 1g, kind: %s}", p.TmpDir.Kind)
 		return
 	}
 	memory, ok := p.fixedMemory()
@@ -96,25 +110,26 @@ func (c *checker) inMemory() {
 		return
 	}
 	var total int64
-	var where, what, raise string
+	var where []string
+	var what string
+	remedy := "lower it"
 	if p.ShmSize != nil {
-		total, where, what, raise = *p.ShmSize, "shm_size", "shm_size, "+FormatSize(*p.ShmSize)+", counts", "lower it"
+		total, where = *p.ShmSize, []string{"shm_size"}
+		what = "shm_size, " + FormatSize(total) + ", counts"
 	}
 	if p.TmpDir != nil && p.TmpDir.Kind != Disk {
-		tmp := FormatSize(p.TmpDir.Size)
-		if total += p.TmpDir.Size; where == "" {
-			what = "tmpdir, " + tmp + " of tmpfs, counts"
-		} else {
-			what = fmt.Sprintf("shm_size, %s, and tmpdir, %s of tmpfs, count", FormatSize(*p.ShmSize), tmp)
+		what = "tmpdir, " + FormatSize(p.TmpDir.Size) + " of tmpfs, counts"
+		if p.ShmSize != nil {
+			what = fmt.Sprintf("shm_size, %s, and tmpdir, %s of tmpfs, count", FormatSize(*p.ShmSize), FormatSize(p.TmpDir.Size))
 		}
-		if p.ShmSize == nil || p.TmpDir.Size >= *p.ShmSize {
-			where = "tmpdir.size"
-		}
-		raise = "give tmpdir the kind disk, lower it"
+		total += p.TmpDir.Size
+		where = append([]string{"tmpdir.size"}, where...)
+		remedy = "give tmpdir the kind disk, lower it"
 	}
+	where = append(where, "memory")
 	switch {
 	case total > memory:
-		c.errorf(where, "%s as memory and would fill more than memory, %s; %s or raise memory", what, FormatSize(memory), raise)
+		c.errorf(where, "%s as memory and would fill more than memory, %s; %s or raise memory", what, FormatSize(memory), remedy)
 	case total > memory/2:
 		c.warnf(where, "%s as memory and may fill more than half of memory, %s, before the program has any", what, FormatSize(memory))
 	}
@@ -127,15 +142,15 @@ func (c *checker) cpus() {
 	}
 	cpus := p.CPUs.Value
 	if cpus < minCPUs {
-		c.errorf("cpus", "cpus comes to %s, less than 0.01, which is the least; raise it", FormatCPUs(cpus))
+		c.errorf([]string{"cpus"}, "cpus comes to %s, below the least, 0.01; raise it", FormatCPUs(cpus))
 	}
 	if p.CPUSet != nil {
 		if n, err := cpusIn(*p.CPUSet); err == nil && cpus > int64(n)*nanoCPU {
-			c.warnf("cpus", "cpus is %s, but cpuset %s has only %d to run on", FormatCPUs(cpus), *p.CPUSet, n)
+			c.warnf([]string{"cpuset", "cpus"}, "cpus is %s, but cpuset %s has only %d to run on", FormatCPUs(cpus), *p.CPUSet, n)
 		}
 	}
 	if p.Threads != nil && int64(p.Threads.N)*nanoCPU > cpus && p.Threads.N > 1 {
-		c.warnf("threads", "threads is %d, more than cpus, %s; they will wait for each other (auto follows cpus)", p.Threads.N, FormatCPUs(cpus))
+		c.warnf([]string{"threads", "cpus"}, "threads is %d, more than cpus, %s; they will wait for each other (auto follows cpus)", p.Threads.N, FormatCPUs(cpus))
 	}
 }
 
@@ -147,9 +162,9 @@ func (c *checker) addressSpace() {
 		return
 	}
 	if p.GPUs != nil && !p.GPUs.None {
-		c.warnf("address_space", "address_space is %s with GPUs; CUDA reserves addresses for the memory of all GPUs and of the host, and fails to start below that", FormatSize(*p.AddressSpace))
+		c.warnf([]string{"address_space", "gpus"}, "address_space is %s with GPUs; CUDA reserves addresses for the memory of all GPUs and of the host, and fails to start below that", FormatSize(*p.AddressSpace))
 	}
 	if memory, ok := p.fixedMemory(); ok && *p.AddressSpace < memory {
-		c.warnf("address_space", "address_space is %s, less than memory, %s, which can then never be used by one process", FormatSize(*p.AddressSpace), FormatSize(memory))
+		c.warnf([]string{"address_space", "memory"}, "address_space is %s, less than memory, %s, which can then never be used by one process", FormatSize(*p.AddressSpace), FormatSize(memory))
 	}
 }

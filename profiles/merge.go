@@ -151,16 +151,15 @@ func (p *Profile) clone() *Profile {
 }
 
 // OnHost gives p as it is on a host with that much memory, in bytes, and that
-// many CPUs, in 1e-9 CPUs: shares become fixed values, rounded down to whole
-// MiB and hundredths of a CPU, so that they read well and cgroups hold them
-// exactly.
+// many CPUs, in 1e-9 CPUs: shares become the fixed values that Amount.Of gives,
+// so that Check can look at them too.
 func (p *Profile) OnHost(memory, cpus int64) *Profile {
 	q := p.clone()
-	if p.Memory != nil && p.Memory.IsShare() {
-		q.Memory = &Amount{Value: p.Memory.Of(memory) / miB * miB}
+	if p.Memory != nil {
+		q.Memory = &Amount{Value: p.Memory.Of(memory)}
 	}
-	if p.CPUs != nil && p.CPUs.IsShare() {
-		q.CPUs = &Amount{Value: p.CPUs.Of(cpus) / minCPUs * minCPUs}
+	if p.CPUs != nil {
+		q.CPUs = &Amount{Value: p.CPUs.Of(cpus)}
 	}
 	return q
 }

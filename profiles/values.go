@@ -63,7 +63,7 @@ func size(least int64) func(string) (int64, error) {
 // sizeOrUnlimited makes a parser of sizes from least, or 0 where zero is
 // allowed, or unlimited.
 func sizeOrUnlimited(least int64, zero bool) func(string) (int64, error) {
-	allowed := "write it as 8m or 4g, or unlimited"
+	allowed := "write a size such as 4g, or unlimited"
 	if zero {
 		allowed += ", or 0 for none"
 	}
@@ -80,7 +80,7 @@ func sizeOrUnlimited(least int64, zero bool) func(string) (int64, error) {
 
 func parseSize(text string, least int64, allowed string) (int64, error) {
 	if text == "-1" || strings.EqualFold(text, "unlimited") {
-		return 0, fmt.Errorf("cannot be unlimited; %s", allowed)
+		return 0, fmt.Errorf("is not possible here; %s", allowed)
 	}
 	if !sizePattern.MatchString(text) {
 		return 0, fmt.Errorf("is not a size; %s%s", allowed, sizeHint(text))
@@ -92,9 +92,9 @@ func parseSize(text string, least int64, allowed string) (int64, error) {
 	case n < 0 || n > maxSize:
 		return 0, fmt.Errorf("is more than 1024t; %s", allowed)
 	case n < least && integerPattern.MatchString(text) && n > 0:
-		return 0, fmt.Errorf("has no unit, so it counts bytes, and less than %s is not possible; %s", FormatSize(least), allowed)
+		return 0, fmt.Errorf("has no unit, so it counts bytes, and is below the least, %s; %s", FormatSize(least), allowed)
 	case n < least:
-		return 0, fmt.Errorf("is less than %s, which is the least; %s", FormatSize(least), allowed)
+		return 0, fmt.Errorf("is below the least, %s; %s", FormatSize(least), allowed)
 	}
 	return n, nil
 }
@@ -143,7 +143,7 @@ func parseCPUs(text string) (Amount, error) {
 	cpus.Mul(cpus, big.NewRat(nanoCPU, 1))
 	switch {
 	case cpus.Cmp(big.NewRat(minCPUs, 1)) < 0:
-		return Amount{}, fmt.Errorf("is less than 0.01, which is the least; %s", allowed)
+		return Amount{}, fmt.Errorf("is below the least, 0.01; %s", allowed)
 	case cpus.Cmp(big.NewRat((maxCPU+1)*nanoCPU, 1)) > 0:
 		return Amount{}, fmt.Errorf("is more than %d, the most that Linux has; %s", maxCPU+1, allowed)
 	case !cpus.IsInt():
@@ -178,7 +178,7 @@ func parseShare(text string) (amount Amount, ok bool, err error) {
 func count(least, most int64, unlimited string) func(string) (int64, error) {
 	return func(text string) (int64, error) {
 		if text == "-1" || strings.EqualFold(text, "unlimited") {
-			return 0, fmt.Errorf("cannot be unlimited: %s; write a whole number from %d to %d", unlimited, least, most)
+			return 0, fmt.Errorf("is not possible: %s; write a whole number from %d to %d", unlimited, least, most)
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		switch {

@@ -10,17 +10,25 @@ import (
 )
 
 var (
-	variable = regexp.MustCompile(`\$\{[^}]*\}?|\$[A-Za-z_][A-Za-z0-9_]*|%[A-Za-z_][A-Za-z0-9_]*%`)
-	// urlCharacters is RFC 3986 without "'", "(", ")", "*" and ";": nothing
-	// that is left means anything to a shell inside quotes or to a Dockerfile.
-	urlCharacters = regexp.MustCompile(`^[A-Za-z0-9._~:/?#\[\]@!$&+,=%-]*$`)
+	variable      = regexp.MustCompile(`\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*`)
+	braceVariable = regexp.MustCompile(`\$\{[^}]*\}`)
+	// urlCharacters are RFC 3986's without "'", "(", ")", "*" and ";": nothing
+	// that is left means anything to a shell inside quotes.
+	urlCharacters = regexp.MustCompile(`^[A-Za-z0-9._~:/?#\[\]@!$&+,=%-]$`)
 )
 
+var errVariable = errors.New("holds a variable ($...), which crun does not replace; write it out, and keep secrets out of the file")
+
 // checkURL refuses addresses that are none, or that hold what a shell, a
-// Dockerfile or an option parser could take for its own.
+// Dockerfile or an option parser could take for its own. Of the credential in
+// it, which never gets there, no error shows a letter.
 func checkURL(address string, schemes ...string) error {
-	if v := variable.FindString(address); v != "" {
-		return fmt.Errorf("holds the variable %s, which crun does not replace; write the address out, and keep secrets out of the file", v)
+	if braceVariable.MatchString(address) {
+		return errVariable
+	}
+	address = hide(address, "")
+	if variable.MatchString(address) {
+		return errVariable
 	}
 	if err := checkCharacters(address, urlCharacters); err != nil {
 		return err
@@ -41,8 +49,8 @@ func checkURL(address string, schemes ...string) error {
 	return nil
 }
 
-// checkCharacters names the first character of text that allowed, an anchored
-// class, does not take.
+// checkCharacters names the first character of text that allowed, which takes
+// one, does not.
 func checkCharacters(text string, allowed *regexp.Regexp) error {
 	for _, r := range text {
 		if !allowed.MatchString(string(r)) {

@@ -9,6 +9,7 @@ package environment
 
 import (
 	"fmt"
+	"strings"
 
 	"crun.dev/crun/internal/yamlfile"
 )
@@ -101,6 +102,18 @@ type PipRequirement struct {
 	Name string
 	Kind PipKind
 	Pos  yamlfile.Position
+}
+
+// version gives the constraint of a PipPackage: "==2.9.0", or "".
+func (r PipRequirement) version() string {
+	text := r.Text
+	if i := strings.IndexAny(text, "; "); i >= 0 {
+		text = text[:i]
+	}
+	if i := strings.IndexAny(text, "=!<>~"); i >= 0 {
+		return text[i:]
+	}
+	return ""
 }
 
 // Variable is one environment variable. Value is as written in the file

@@ -40,12 +40,24 @@ func (e *Environment) takeCredential(address string, pos yamlfile.Position) stri
 	return clean
 }
 
-var addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://\S+`)
+var (
+	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://\S+`)
+	// A password with a blank is no part of any URL, but people paste them.
+	blankPassword = regexp.MustCompile(`(://)[^/\s:@]+:[^/@]*@`)
+)
 
 // Redact replaces by *** what looks like a credential in the addresses of
 // text: "https://user:password@host", the "/t/TOKEN/" of conda servers and
 // queries such as "?token=...". The user of an ssh address is no secret.
 func Redact(text string) string {
+	if strings.ContainsAny(text, " \t\n") {
+		text = blankPassword.ReplaceAllStringFunc(text, func(match string) string {
+			if strings.ContainsAny(match, " \t\n") {
+				return "://***@"
+			}
+			return match
+		})
+	}
 	return addresses.ReplaceAllStringFunc(text, func(address string) string {
 		return hide(address, "***")
 	})
@@ -112,7 +124,7 @@ func tidyQuery(rest string) string {
 // cutUser splits "user:password@host/path". A password may hold a raw "/",
 // which no URL allows but people write: it must be hidden all the same.
 func cutUser(rest string) (user, after string) {
-	end := strings.IndexAny(rest, "/")
+	end := strings.IndexByte(rest, '/')
 	if end < 0 {
 		end = len(rest)
 	}

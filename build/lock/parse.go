@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"crun.dev/crun/internal/yamlfile"
@@ -129,10 +131,7 @@ func (w *walker) walk(node *yaml.Node, t reflect.Type, name string) {
 }
 
 func (w *walker) mapping(node *yaml.Node, allowed map[string]reflect.Type) {
-	var names []string
-	for name := range allowed {
-		names = append(names, name)
-	}
+	names := slices.Sorted(maps.Keys(allowed))
 	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]

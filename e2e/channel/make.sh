@@ -16,7 +16,7 @@ done_as all "$all" && exit 0
 lock_cache
 done_as all "$all" && exit 0
 mkdir -p "$work"/{stamps,logs,trees} "$channel"
-rm -f "$work/stamps/all" "$channel"/tmp-*
+rm -f "$work/stamps/all"
 
 # step NAME HASH COMMAND...: runs the command unless it was done before. Its output is shown if it fails.
 step() {

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import stat
 import sys
 
@@ -52,14 +53,16 @@ def main(tree: pathlib.Path, channel: pathlib.Path) -> None:
     folder = channel / index["subdir"]
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{index['name']}-{index['version']}-{index['build']}.conda"
-    # Level 3: the default, 19, takes eight minutes for pytorch. The name must end in .conda, so the half-made
-    # file lies beside the folder.
-    half = channel / f"tmp-{name}"
-    half.unlink(missing_ok=True)
+    # In a folder of its own, because a .conda file holds its own name.
+    half = tree.with_name(tree.name + ".tmp") / name
+    shutil.rmtree(half.parent, ignore_errors=True)
+    half.parent.mkdir()
+    # Level 3: the default, 19, takes eight minutes for pytorch.
     conda_package_handling.api.create(str(tree), None, str(half), compression_level=3, compression_threads=2)
     for old in folder.glob(f"{index['name']}-{index['version']}-*.conda"):
         old.unlink()
     os.replace(half, folder / name)
+    half.parent.rmdir()
 
 
 if __name__ == "__main__":

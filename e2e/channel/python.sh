@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Recipe: Python 3.9 from bullseye's source, compiled in a bullseye root. Makes the tree $1, a conda prefix.
+# shellcheck disable=SC2016 # $ORIGIN is the loader's, not the shell's
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../setup/lib.sh"
@@ -27,7 +28,9 @@ cd /Python-3.9.*
 [ "$(grep -c 'PyThread_exit_thread();' Python/ceval_gil.h)" = 3 ]
 sed -i 's/PyThread_exit_thread();/for (;;) pause();/; 1i #include <unistd.h>' Python/ceval_gil.h
 # No pip of its own: the channel's pip package is the only one.
-./configure -q --prefix=/opt/prefix --without-ensurepip --enable-shared --enable-loadable-sqlite-extensions \
+# The root has neither /dev/shm nor /dev/ptmx, which configure would take for a system without them.
+./configure -q ac_cv_posix_semaphores_enabled=yes ac_cv_broken_sem_getvalue=no ac_cv_file__dev_ptmx=yes \
+	--prefix=/opt/prefix --without-ensurepip --enable-shared --enable-loadable-sqlite-extensions \
 	LDFLAGS='-Wl,-rpath,\$$ORIGIN/../lib'
 make -s -j2
 make -s install DESTDIR=/out

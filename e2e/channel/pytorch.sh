@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Recipe: PyTorch 1.7.1 for CPUs from bullseye's python3-torch. Makes the tree $1, a conda prefix.
+# shellcheck disable=SC2016 # $ORIGIN is the loader's, not the shell's
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../setup/lib.sh"

@@ -47,5 +47,5 @@ say "importing $BASE_IMAGE"
 # The two changes, escaped for a query: CMD ["bash"] and LABEL dev.crun.base=RECIPE.
 query="fromSrc=-&repo=${BASE_IMAGE%:*}&tag=${BASE_IMAGE##*:}"
 query+="&changes=CMD%20%5B%22bash%22%5D&changes=LABEL%20dev.crun.base%3D$recipe"
-answer=$(engine POST "/images/create?$query" -T "$tar" 2>&1) && present ||
-	die "the engine didn't take the image: $answer"
+answer=$(engine POST "/images/create?$query" -T "$tar" 2>&1) || die "the engine can't be reached: $answer"
+present || die "the engine didn't take the image: $answer"

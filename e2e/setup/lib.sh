@@ -3,6 +3,7 @@
 
 # Everything that is made lies in this folder and can be made again: removing it is always safe.
 CACHE=${CRUN_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/crun-dev}
+# shellcheck disable=SC2034
 BASE_IMAGE=crun-local/bookworm:base
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

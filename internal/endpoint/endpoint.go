@@ -127,11 +127,8 @@ func (o *Options) fromContext(store contextStore, name, source string) (Endpoint
 		return Endpoint{}, err
 	}
 	ep.Context = name
-	if strings.HasPrefix(ep.Host, "tcp:") && (ctx.tls != nil || ep.TLS != nil) {
+	if strings.HasPrefix(ep.Host, "tcp:") && ctx.tls != nil {
 		ep.TLS = ctx.tls
-		if ep.TLS == nil {
-			ep.TLS = &TLS{}
-		}
 	}
 	return ep, nil
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/user"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,12 +28,16 @@ func (e *Error) Error() string        { return e.message }
 func (e *Error) Unwrap() error        { return e.cause }
 func (e *Error) Is(target error) bool { return target == ErrUnreachable }
 
-// Explain turns the failure of a connection to the engine into an *Error.
-// What it does not know, an error of the engine itself or the end of a
-// context among them, it returns as it is.
+// Explain turns the failure of a connection to the engine into an *Error, or
+// finds the one that DialContext gave under what clients put around it. What
+// it does not know, an error of the engine itself or the end of a context
+// among them, it returns as it is.
 func (ep Endpoint) Explain(err error) error {
 	var done *Error
-	if err == nil || errors.As(err, &done) || errors.Is(err, context.Canceled) {
+	if errors.As(err, &done) {
+		return done
+	}
+	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if message := ep.explain(err); message != "" {
@@ -43,16 +46,15 @@ func (ep Endpoint) Explain(err error) error {
 	return err
 }
 
-var sshFailure = regexp.MustCompile(`(?s)command \[?ssh.* has exited with .*stderr=(.*)`)
-
 func (ep Endpoint) explain(err error) string {
 	text := err.Error()
 	var dns *net.DNSError
 	var verify *tls.CertificateVerificationError
 	var network net.Error
 	switch {
-	case sshFailure.MatchString(text):
-		return ep.explainSSH(strings.TrimSpace(sshFailure.FindStringSubmatch(text)[1]))
+	case strings.Contains(text, "command [ssh ") && strings.Contains(text, " has exited with "):
+		_, stderr, _ := strings.Cut(text, "stderr=")
+		return ep.explainSSH(strings.TrimSpace(stderr))
 	case errors.Is(err, os.ErrNotExist) && strings.HasPrefix(ep.Host, "ssh:"):
 		return fmt.Sprintf("the engine at %s needs the program ssh, which is not installed: install it (openssh-client)", ep)
 	case errors.Is(err, os.ErrPermission):

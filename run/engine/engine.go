@@ -63,6 +63,7 @@ var (
 	ErrUnreachable = errors.New("engine not reachable")
 	ErrNotExec     = errors.New("command not executable") // exit code 126
 	ErrNoCommand   = errors.New("command not found")      // exit code 127
+	ErrNotRunning  = errors.New("not running")            // a signal or a size came too late, or too early
 )
 
 // Facts are what a plan must know of an engine and its host.
@@ -74,6 +75,7 @@ type Facts struct {
 	Arch            string // amd64 or arm64
 	CPUs            int    // of the host
 	Memory          int64  // bytes, of the host
+	Swap            int64  // bytes, of the host; -1 where nobody knows
 	CgroupVersion   int    // 1 or 2
 	CgroupDriver    string // cgroupfs or systemd
 	SwapLimit       bool   // memory+swap can be limited
@@ -82,8 +84,11 @@ type Facts struct {
 	ContainerdStore bool
 	DefaultRuntime  string
 	GPUDriver       string   // nvidia, cdi or "" where no GPU can be asked for
-	GPUDevices      []string // CDI devices that the engine has discovered
+	GPUDevices      []string // CDI devices that the engine has discovered ("nvidia.com/gpu=0"), each name once
 	DataRoot        string
+	// MaxRlimits is what the engine may raise nofile, memlock and stack to, by
+	// these names, with -1 for "at will"; a name that is missing is not known.
+	MaxRlimits map[string]int64
 }
 
 // Image is an image of the engine.

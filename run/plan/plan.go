@@ -56,8 +56,10 @@ type Plan struct {
 	Account Account `json:"account"`
 
 	// Scratch is a folder on the engine's host that is made for this run and
-	// removed behind it (tmpdir of kind disk), or "".
-	Scratch string `json:"scratch,omitempty"`
+	// removed behind it (tmpdir of kind disk), or "". ScratchSize is what the
+	// run may fill of it, in bytes: watched, not limited.
+	Scratch     string `json:"scratch,omitempty"`
+	ScratchSize int64  `json:"scratch_size,omitempty"`
 
 	// Strict refuses what would otherwise be lowered with a warning.
 	Strict bool `json:"strict,omitempty"`

@@ -19,6 +19,7 @@ type LogReader struct {
 	decoder    *zstd.Decoder
 	frames     frameReader
 	index      int   // of the open segment, 0 before the first
+	finished   bool  // nothing more is written to the open segment
 	position   int64 // bytes of output given out or known to be missing
 	skip       int64 // bytes of output to pass over: given out before
 }
@@ -128,27 +129,28 @@ func (l *LogReader) advance() (bool, error) {
 	if l.compressed {
 		return false, io.EOF
 	}
-	later := exists(filepath.Join(l.dir, "log.zst"))
-	if !later {
+	if l.finished {
+		l.Close()
+		return true, nil
+	}
+	// What is there of a torn frame is read again: the writer completes it, or
+	// cuts it off and writes another in its place.
+	if _, err := l.file.Seek(l.frames.size, io.SeekStart); err != nil {
+		return false, fmt.Errorf("reading the log: %w", err)
+	}
+	l.frames = frameReader{r: l.file, buf: l.frames.buf[:0], size: l.frames.size}
+	if !exists(filepath.Join(l.dir, "log.zst")) {
 		indices, err := segments(filepath.Join(l.dir, "log"))
 		if err != nil && !gone(err) {
 			return false, fmt.Errorf("reading the log: %w", err)
 		}
-		later = len(indices) > 0 && indices[len(indices)-1] > l.index
-	}
-	if !later {
-		return false, io.EOF
-	}
-	// The writer had finished this segment when it began the next, but maybe
-	// only after this reader came to its end.
-	before := l.frames.size
-	if more, err := l.file.Seek(0, io.SeekCurrent); err == nil {
-		if info, err := l.file.Stat(); err == nil && info.Size() > more {
-			return true, nil
+		if len(indices) == 0 || indices[len(indices)-1] <= l.index {
+			return false, io.EOF
 		}
 	}
-	_ = before
-	l.Close()
+	// The writer had finished this segment when it began the next, but maybe
+	// only after this reader came to its end: once more.
+	l.finished = true
 	return true, nil
 }
 
@@ -162,7 +164,7 @@ func (l *LogReader) Close() error {
 		return nil
 	}
 	err := l.file.Close()
-	l.file = nil
+	l.file, l.finished = nil, false
 	return err
 }
 

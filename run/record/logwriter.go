@@ -261,3 +261,10 @@ func segments(dir string) ([]int, error) {
 	slices.Sort(indices)
 	return indices, nil
 }
+
+// Total counts the bytes of output up to now, kept or not.
+func (w *LogWriter) Total() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.total
+}

@@ -45,7 +45,7 @@ func NewState(now time.Time, engine json.RawMessage) State {
 // Create makes the record of p and locks it for the caller. It appears as a
 // whole or not at all. A name that a run which is not over has is refused.
 func (s *Store) Create(p *plan.Plan, state State) (*Record, *Lock, error) {
-	if !IsID(p.ID) {
+	if !plan.ValidID(p.ID) {
 		return nil, nil, fmt.Errorf("making a record: %q is not a run's id", p.ID)
 	}
 	if other, err := s.active(p.Name); err != nil {
@@ -121,7 +121,7 @@ func (s *Store) record(id string) *Record {
 // Open opens the record of the run with this id; ErrGone where there is none.
 func (s *Store) Open(id string) (*Record, error) {
 	r := s.record(id)
-	if !IsID(id) || !exists(r.dir) {
+	if !plan.ValidID(id) || !exists(r.dir) {
 		return nil, fmt.Errorf("%w: %s", ErrGone, id)
 	}
 	return r, nil
@@ -138,7 +138,7 @@ func (s *Store) List() ([]*Record, error) {
 	}
 	var all []*Record
 	for _, entry := range entries { // sorted, and ids sort by time
-		if entry.IsDir() && IsID(entry.Name()) {
+		if entry.IsDir() && plan.ValidID(entry.Name()) {
 			all = append(all, s.record(entry.Name()))
 		}
 	}
@@ -148,7 +148,7 @@ func (s *Store) List() ([]*Record, error) {
 // Find gives the run with this id, else the newest one of this name, else the
 // one whose id starts so. ErrGone and ErrAmbiguous are told apart.
 func (s *Store) Find(name string) (*Record, error) {
-	if IsID(name) {
+	if plan.ValidID(name) {
 		if r, err := s.Open(name); err == nil {
 			return r, nil
 		}

@@ -27,8 +27,10 @@ func main() {
 }
 
 func serve(dir, addr, ready string) error {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s is no folder: %w", dir, err)
+	if info, err := os.Stat(dir); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s is no folder", dir)
 	}
 	listener, err := listen(addr)
 	if err != nil {

@@ -1,0 +1,246 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/build/lock"
+	"crun.dev/crun/dockerfiles"
+)
+
+// Request is what to build.
+type Request struct {
+	Project *Project
+	// Names are further names for the image.
+	Names []string
+	// NoCache chooses the packages anew and builds every step.
+	NoCache bool
+	Sources Sources
+	// Notes gets single lines that are worth a person's attention.
+	Notes func(string)
+}
+
+// Result is an image.
+type Result struct {
+	// ID is the engine's.
+	ID string `json:"id"`
+	// Tag is crun/NAME:LOCK12; Names are all that the image was given.
+	Tag   string   `json:"tag"`
+	Names []string `json:"names"`
+	// Lock is the digest of crun.lock, LockFile the file.
+	Lock     string `json:"lock"`
+	LockFile string `json:"lock_file"`
+	// Built tells whether anything was built; false means that the image was
+	// there.
+	Built bool `json:"built"`
+}
+
+// builder is one Build.
+type builder struct {
+	project *Project
+	request Request
+	solver  Solver
+	images  Images
+	// local are images that only the engine has.
+	local []string
+}
+
+// Build gives the image of the request's project, and makes it where the
+// engine has none. It writes the project's lock as soon as the packages are
+// chosen: they are, also where the image then cannot be built.
+//
+// Two builds of one project take turns; the second one finds what the first
+// has made.
+func Build(ctx context.Context, solver Solver, images Images, request Request) (Result, error) {
+	if request.Notes == nil {
+		request.Notes = func(string) {}
+	}
+	b := &builder{project: request.Project, request: request, solver: solver, images: images}
+	if !request.NoCache {
+		if result, _, err := b.find(ctx); err != nil || result.ID != "" {
+			return result, err
+		}
+	}
+	unlock, err := takeTurn(ctx, request.Project.LockFile, func() {
+		request.Notes("another crun build is at work on " + request.Project.LockFile + ": waiting for it")
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	return b.build(ctx)
+}
+
+// Find looks for the image of a project that is built already. Where there is
+// none the Result is empty and reason says why, in a few words.
+func Find(ctx context.Context, images Images, project *Project) (result Result, reason string, err error) {
+	b := &builder{project: project, request: Request{Notes: func(string) {}}, images: images}
+	return b.find(ctx)
+}
+
+func (b *builder) find(ctx context.Context) (Result, string, error) {
+	p := b.project
+	base, err := b.base(ctx)
+	if err != nil {
+		return Result{}, "", err
+	}
+	if reason := p.outdated(base); reason != "" {
+		return Result{}, reason, nil
+	}
+	digest := p.Lock.Digest()
+	found, err := b.images.ImagesByLabel(ctx, LabelLock, digest)
+	if err != nil {
+		return Result{}, "", err
+	}
+	if len(found) == 0 {
+		return Result{}, "the engine has no image of " + p.LockFile, nil
+	}
+	names := b.names(digest)
+	for _, name := range names {
+		if !slices.Contains(found[0].Tags, name) {
+			if err := b.images.Tag(ctx, found[0].ID, name); err != nil {
+				return Result{}, "", err
+			}
+		}
+	}
+	return b.result(found[0].ID, digest), "", nil
+}
+
+// outdated says why the lock is not the one of the files here, or "".
+func (p *Project) outdated(base baseImage) string {
+	switch {
+	case p.LockError != nil:
+		return p.LockError.Error()
+	case p.Lock == nil:
+		return "there is no " + p.LockFile
+	case p.Lock.Key != p.Request.Key():
+		if changed := lock.Explain(p.Lock.Request, p.Request); changed != "" {
+			return changed
+		}
+		return p.File + " has changed"
+	case p.Lock.Base.ImageID != "" && base.ImageID != "" && base.ImageID != p.Lock.Base.ImageID:
+		return "the base image " + p.Options.Base + " has changed"
+	}
+	return ""
+}
+
+func (b *builder) build(ctx context.Context) (Result, error) {
+	p, request := b.project, b.request
+	base, err := b.base(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if !request.NoCache {
+		// Another build may have done it all while this one waited.
+		p.readLock()
+		if result, _, err := b.find(ctx); err != nil || result.ID != "" {
+			return result, err
+		}
+	}
+	if b.local, err = b.localImages(ctx, p.Options.Base, p.Options.ToolboxBase); err != nil {
+		return Result{}, err
+	}
+	if reason := p.outdated(base); reason != "" || request.NoCache {
+		if p.Lock != nil || p.LockError != nil {
+			if reason == "" {
+				reason = "--no-cache"
+			}
+			request.Notes("choosing the packages anew: " + reason)
+		}
+		solved, err := b.solve(ctx, base)
+		if err != nil {
+			return Result{}, err
+		}
+		if err := lock.Write(p.LockFile, solved); err != nil {
+			request.Notes(fmt.Sprintf("%v: the next build chooses the packages again", err))
+		}
+		p.Lock, p.LockError = solved, nil
+	}
+	digest := p.Lock.Digest()
+	context, err := dockerfiles.RenderImage(p.image(p.Lock))
+	if err != nil {
+		return Result{}, fmt.Errorf("%s: %w", p.File, err)
+	}
+	job := b.job("building the image", context)
+	job.Target, job.Check = dockerfiles.StageImage, dockerfiles.StageCheck
+	job.NoCache = request.NoCache
+	id, err := b.solver.Image(ctx, job, b.names(digest))
+	if err != nil {
+		return Result{}, err
+	}
+	result := b.result(id, digest)
+	result.Built = true
+	return result, nil
+}
+
+// names are all names of the image of a lock, ours first.
+func (b *builder) names(digest string) []string {
+	return append([]string{b.project.Tag(digest)}, b.request.Names...)
+}
+
+func (b *builder) result(id, digest string) Result {
+	names := b.names(digest)
+	return Result{ID: id, Tag: names[0], Names: names, Lock: digest, LockFile: b.project.LockFile}
+}
+
+// baseImage is the base image as the engine knows it.
+type baseImage struct {
+	lock.Base
+}
+
+// known tells whether the engine has the image.
+func (b baseImage) known() bool { return b.Digest != "" || b.ImageID != "" }
+
+// base looks the base image up.
+func (b *builder) base(ctx context.Context) (baseImage, error) {
+	name := b.project.Options.Base
+	base := baseImage{lock.Base{Reference: name}}
+	found, err := b.images.Image(ctx, name)
+	if errors.Is(err, buildkit.ErrNoImage) {
+		return base, nil // BuildKit fetches it
+	} else if err != nil {
+		return base, err
+	}
+	for _, digest := range found.Digests {
+		if sameRepository(digest, name) {
+			base.Digest = repository(name) + digest[len(repository(digest)):]
+			return base, nil
+		}
+	}
+	base.ImageID = found.ID
+	return base, nil
+}
+
+// localImages are those of names that the engine has and no registry.
+func (b *builder) localImages(ctx context.Context, names ...string) ([]string, error) {
+	var local []string
+	for _, name := range names {
+		found, err := b.images.Image(ctx, name)
+		if errors.Is(err, buildkit.ErrNoImage) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if len(found.Digests) == 0 && !slices.Contains(local, name) {
+			local = append(local, name)
+		}
+	}
+	return local, nil
+}
+
+func sameRepository(a, b string) bool {
+	return familiar(repository(a)) == familiar(repository(b))
+}
+
+// familiar takes off what Docker adds to a name without a registry.
+func familiar(name string) string {
+	for _, prefix := range []string{"docker.io/library/", "docker.io/", "library/"} {
+		if len(name) > len(prefix) && name[:len(prefix)] == prefix {
+			return name[len(prefix):]
+		}
+	}
+	return name
+}

@@ -1,0 +1,244 @@
+package buildkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	"github.com/docker/cli/cli/config"
+	"github.com/moby/buildkit/client"
+	"github.com/moby/buildkit/client/llb/sourceresolver"
+	dockerfile "github.com/moby/buildkit/frontend/dockerfile/builder"
+	gateway "github.com/moby/buildkit/frontend/gateway/client"
+	"github.com/moby/buildkit/session"
+	"github.com/moby/buildkit/session/auth/authprovider"
+	"github.com/moby/buildkit/session/secrets/secretsprovider"
+	"github.com/tonistiigi/fsutil"
+	"golang.org/x/sync/errgroup"
+)
+
+// Answer is what File gives.
+type Answer struct {
+	// Data is the file.
+	Data []byte
+	// Digest is "sha256:HEX" of the image that resolve named, as its registry
+	// has it.
+	Digest string
+}
+
+// File builds job's target and gives the file at path of it. Nothing is kept
+// but BuildKit's cache. resolve names an image whose digest is wanted too, or
+// is "".
+func (b *Builder) File(ctx context.Context, job Job, path, resolve string) (Answer, error) {
+	var answer Answer
+	_, err := b.build(ctx, job, nil, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
+		if resolve != "" {
+			digest, err := resolveDigest(ctx, c, resolve)
+			if err != nil {
+				return nil, err
+			}
+			answer.Digest = digest
+		}
+		result, err := dockerfile.Build(ctx, targeting(c, job.Target))
+		if err != nil {
+			return nil, err
+		}
+		ref, err := result.SingleRef()
+		if err != nil {
+			return nil, err
+		}
+		answer.Data, err = ref.ReadFile(ctx, gateway.ReadRequest{Filename: path})
+		return gateway.NewResult(), err
+	})
+	return answer, err
+}
+
+func resolveDigest(ctx context.Context, c gateway.Client, name string) (string, error) {
+	_, digest, _, err := c.ResolveImageConfig(ctx, name, sourceresolver.Opt{
+		LogName:  "find " + name,
+		ImageOpt: &sourceresolver.ResolveImageOpt{ResolveMode: "default"},
+	})
+	return digest.String(), err
+}
+
+// Image builds job's target as an image called names, after job.Check has been
+// built, and puts it into the engine. It gives the image's id there.
+func (b *Builder) Image(ctx context.Context, job Job, names []string) (string, error) {
+	output, err := b.output(ctx, names)
+	if err != nil {
+		return "", err
+	}
+	response, err := b.build(ctx, job, output, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
+		if job.Check != "" {
+			if err := evaluate(ctx, targeting(c, job.Check)); err != nil {
+				return nil, err
+			}
+		}
+		return dockerfile.Build(ctx, targeting(c, job.Target))
+	})
+	if err != nil {
+		return "", err
+	}
+	// What BuildKit calls the image's digest is the id for some image stores
+	// and a manifest's digest for others; the engine knows.
+	img, err := b.engine.Image(ctx, names[0])
+	if errors.Is(err, ErrNoImage) {
+		return "", fmt.Errorf("the image was built (%s), but the engine does not have %s: is it being removed at the same time?", response["containerimage.digest"], names[0])
+	}
+	return img.ID, err
+}
+
+func evaluate(ctx context.Context, c gateway.Client) error {
+	result, err := dockerfile.Build(ctx, c)
+	if err != nil {
+		return err
+	}
+	ref, err := result.SingleRef()
+	if err != nil {
+		return err
+	}
+	return ref.Evaluate(ctx)
+}
+
+// output is where an image goes.
+type output struct {
+	entry client.ExportEntry
+	// wait ends when what was sent has been taken; err is the build's.
+	wait func(err error) error
+}
+
+func (b *Builder) output(ctx context.Context, names []string) (*output, error) {
+	attrs := map[string]string{"name": strings.Join(names, ",")}
+	if b.embedded() {
+		return &output{
+			entry: client.ExportEntry{Type: "moby", Attrs: attrs},
+			wait:  func(error) error { return nil },
+		}, nil
+	}
+	// Compressing what the engine unpacks at once would be waiting for nothing.
+	attrs["compression"] = "uncompressed"
+	reader, writer := io.Pipe()
+	loaded := make(chan error, 1)
+	go func() {
+		err := b.engine.load(ctx, reader)
+		reader.CloseWithError(errors.Join(errors.New("the engine does not take the image"), err))
+		loaded <- err
+	}()
+	return &output{
+		entry: client.ExportEntry{Type: client.ExporterDocker, Attrs: attrs, Output: func(map[string]string) (io.WriteCloser, error) {
+			return writer, nil
+		}},
+		wait: func(err error) error {
+			writer.CloseWithError(err) // where BuildKit did not get so far
+			if loadErr := <-loaded; loadErr != nil && (err == nil || strings.Contains(err.Error(), "the engine does not take the image")) {
+				return loadErr
+			}
+			return nil
+		},
+	}, nil
+}
+
+// build runs one build function with job's files, secrets and settings.
+func (b *Builder) build(ctx context.Context, job Job, out *output, run gateway.BuildFunc) (map[string]string, error) {
+	c, err := b.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	handed, err := b.handOver(ctx, job.Local)
+	if err != nil {
+		return nil, err
+	}
+	defer handed.remove()
+	options := client.SolveOpt{
+		FrontendAttrs: attributes(job),
+		LocalMounts: map[string]fsutil.FS{
+			"context":    memory(job.Files),
+			"dockerfile": memory(map[string][]byte{"Dockerfile": []byte(job.Dockerfile)}),
+		},
+		Session: []session.Attachable{
+			secretsprovider.FromMap(job.Secrets),
+			authprovider.NewDockerAuthProvider(authprovider.DockerAuthProviderConfig{
+				AuthConfigProvider: authprovider.LoadAuthConfig(config.LoadDefaultConfigFile(io.Discard)),
+			}),
+		},
+		OCIStores: handed.stores,
+	}
+	maps.Copy(options.FrontendAttrs, handed.attributes)
+	if job.HostNetwork {
+		options.AllowedEntitlements = []string{"network.host"}
+	}
+	if out != nil {
+		options.Exports = []client.ExportEntry{out.entry}
+	}
+
+	watch, err := newWatch(b.options)
+	if err != nil {
+		return nil, err
+	}
+	status := make(chan *client.SolveStatus)
+	var response *client.SolveResponse
+	var group errgroup.Group
+	group.Go(func() error {
+		var err error
+		response, err = c.Build(ctx, options, "crun", run, status)
+		if out != nil {
+			if loadErr := out.wait(err); loadErr != nil {
+				return loadErr
+			}
+		}
+		return err
+	})
+	// A display that ends before the build does would stop the build's
+	// reports, and with them the build.
+	watch.follow(context.WithoutCancel(ctx), status)
+	if err := group.Wait(); err != nil {
+		return nil, watch.failure(ctx, job.Title, err)
+	}
+	return response.ExporterResponse, nil
+}
+
+// attributes are job's settings as the Dockerfile frontend takes them.
+func attributes(job Job) map[string]string {
+	attrs := map[string]string{"filename": "Dockerfile"}
+	if job.Platform != "" {
+		attrs["platform"] = job.Platform
+	}
+	if job.NoCache {
+		attrs["no-cache"] = ""
+	} else if len(job.NoCacheStages) > 0 {
+		attrs["no-cache"] = strings.Join(job.NoCacheStages, ",")
+	}
+	if job.HostNetwork {
+		attrs["force-network-mode"] = "host"
+	}
+	// The frontend knows these names: they reach the steps and nothing else.
+	for name, value := range map[string]string{
+		"HTTP_PROXY": job.Proxy.HTTP, "HTTPS_PROXY": job.Proxy.HTTPS, "NO_PROXY": job.Proxy.No,
+	} {
+		if value != "" {
+			attrs["build-arg:"+name] = value
+			attrs["build-arg:"+strings.ToLower(name)] = value
+		}
+	}
+	return attrs
+}
+
+// targeted is a gateway whose options name another stage.
+type targeted struct {
+	gateway.Client
+	stage string
+}
+
+func targeting(c gateway.Client, stage string) gateway.Client {
+	return &targeted{Client: c, stage: stage}
+}
+
+func (t *targeted) BuildOpts() gateway.BuildOpts {
+	options := t.Client.BuildOpts()
+	options.Opts = maps.Clone(options.Opts)
+	options.Opts["target"] = t.stage
+	return options
+}

@@ -1,0 +1,134 @@
+package buildkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	gatewaypb "github.com/moby/buildkit/frontend/gateway/pb"
+)
+
+// StepError is a step of a build that failed.
+type StepError struct {
+	// Step is what the step does, in a person's words.
+	Step string
+	// ExitCode is the command's, or -1 where it did not run or it is unknown.
+	ExitCode int
+	// Output are the last lines that the step printed, Shown tells whether
+	// the progress has shown them.
+	Output []string
+	Shown  bool
+
+	err error
+}
+
+// Error says what failed and, where the progress has not, shows the output.
+func (e *StepError) Error() string {
+	var text strings.Builder
+	if !e.Shown {
+		for _, line := range e.Output {
+			text.WriteString(line + "\n")
+		}
+	}
+	fmt.Fprintf(&text, "the step %q failed", e.Step)
+	switch {
+	case e.ExitCode == 137:
+		text.WriteString(" with exit code 137: it was killed, most likely because memory ran out (the kernel's log, dmesg, says so for sure); " +
+			"free memory on the engine's host, or build where there is more")
+	case e.ExitCode > 128 && e.ExitCode < 160:
+		fmt.Fprintf(&text, " with exit code %d: it was ended by signal %d", e.ExitCode, e.ExitCode-128)
+	case e.ExitCode >= 0:
+		fmt.Fprintf(&text, " with exit code %d", e.ExitCode)
+	default:
+		text.WriteString(": " + lastCause(e.err))
+	}
+	if full := diskFull(append(e.Output, e.err.Error())...); full != "" {
+		text.WriteString("; " + full)
+	} else if n := len(e.Output); n > 0 && e.ExitCode != 137 {
+		if reason, ok := strings.CutPrefix(e.Output[n-1], "crun: "); ok {
+			text.WriteString(": " + reason)
+		}
+	}
+	return text.String()
+}
+
+// Unwrap gives BuildKit's error.
+func (e *StepError) Unwrap() error { return e.err }
+
+// failure makes a StepError of a build's error where a step is to blame.
+func (w *watch) failure(ctx context.Context, title string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, s := range w.steps {
+		if s.err == "" || strings.HasSuffix(s.err, context.Canceled.Error()) {
+			continue
+		}
+		failed := &StepError{
+			Step: stepPlace.ReplaceAllString(s.name, ""), ExitCode: exitCode(err, s.err),
+			Output: s.output(), Shown: !w.quiet, err: err,
+		}
+		return fmt.Errorf("%s: %w", title, failed)
+	}
+	return explain(fmt.Errorf("%s: %w", title, err))
+}
+
+var exitCodeText = regexp.MustCompile(`exit code: (\d+)`)
+
+// exitCode finds the code of the command that failed: BuildKit gives it as a
+// number from 0.9 on and in its text before. -1 where there is none.
+func exitCode(err error, text string) int {
+	var exit *gatewaypb.ExitError
+	if errors.As(err, &exit) && exit.ExitCode < 256 {
+		return int(exit.ExitCode)
+	}
+	if found := exitCodeText.FindStringSubmatch(text); found != nil {
+		if code, err := strconv.Atoi(found[1]); err == nil {
+			return code
+		}
+	}
+	return -1
+}
+
+// lastCause takes the chain of BuildKit's own steps off an error's text.
+func lastCause(err error) string {
+	text := err.Error()
+	for _, prefix := range []string{"failed to solve: ", "failed to run Build function: ", "rpc error: code = Unknown desc = "} {
+		text = strings.ReplaceAll(text, prefix, "")
+	}
+	return text
+}
+
+// diskFull is what to do about a full disk where one of texts tells of one.
+func diskFull(texts ...string) string {
+	if !slices.ContainsFunc(texts, func(text string) bool {
+		text = strings.ToLower(text)
+		return strings.Contains(text, "no space left on device") || strings.Contains(text, "errno 28") || strings.Contains(text, "disk quota exceeded")
+	}) {
+		return ""
+	}
+	return "the disk that holds the engine's data is full: \"docker system df\" shows what takes the space, \"docker builder prune\" frees the build cache"
+}
+
+// explain adds to an error what can be done about it, and takes BuildKit's own
+// words off.
+func explain(err error) error {
+	remedy := diskFull(err.Error())
+	if remedy == "" {
+		return &plainError{text: lastCause(err), err: err}
+	}
+	return &plainError{text: lastCause(err) + "; " + remedy, err: err}
+}
+
+// plainError shows text for err.
+type plainError struct {
+	text string
+	err  error
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.err }

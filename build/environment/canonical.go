@@ -1,0 +1,45 @@
+package environment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Canonical is the environment as JSON for a request's key: what does not
+// change the image (comments, order of keys, of conda packages and of
+// variables) does not change it; the order of channels and of pip lines does.
+// No credential is in it.
+func (e *Environment) Canonical() []byte {
+	form := struct {
+		Name      string            `json:"name"`
+		Channels  []string          `json:"channels,omitempty"`
+		Conda     []string          `json:"conda"`
+		Pip       [][]string        `json:"pip,omitempty"`
+		Variables map[string]string `json:"variables,omitempty"`
+	}{Name: e.Name, Channels: e.Channels, Conda: []string{}, Variables: map[string]string{}}
+	for _, spec := range e.Conda {
+		form.Conda = append(form.Conda, spec.Text)
+	}
+	slices.Sort(form.Conda)
+	form.Conda = slices.Compact(form.Conda)
+	for _, section := range e.Pip {
+		var lines []string
+		for _, r := range section.Requirements {
+			lines = append(lines, r.Text)
+		}
+		form.Pip = append(form.Pip, lines)
+	}
+	for _, v := range e.Variables {
+		form.Variables[v.Name] = v.Value
+	}
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	// Specs are full of "<" and ">"; they are shown to people.
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(form); err != nil {
+		panic(fmt.Sprintf("environment: encoding: %v", err))
+	}
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
+}

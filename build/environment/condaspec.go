@@ -1,0 +1,323 @@
+package environment
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// The grammar is that of conda's match specifications
+// (https://docs.conda.io/projects/conda/en/stable/user-guide/concepts/pkg-specs.html),
+// without regular expressions and groups in versions, which no file of the wild
+// was seen to use. Every class below is of harmless letters only: the text
+// becomes an argument of the solver.
+var (
+	condaName    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*`)
+	condaSubdir  = regexp.MustCompile(`^(?:noarch|(?:linux|osx|win|emscripten|wasi|zos|freebsd)-[a-z0-9_]+)$`)
+	condaClause  = regexp.MustCompile(`^(==|!=|>=|<=|~=|=|>|<)?((?:[A-Za-z0-9*][A-Za-z0-9._+!*-]*)?[A-Za-z0-9*_])$`)
+	condaBuild   = regexp.MustCompile(`^[A-Za-z0-9_.*][A-Za-z0-9_.+*-]*$`)
+	condaFields  = regexp.MustCompile(`\s*([a-z_0-9]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,'"\s]+))\s*(?:,|$)`)
+	aroundSign   = regexp.MustCompile(`\s*([=!<>~,|]+)\s*`)
+	packageFile  = regexp.MustCompile(`\.(?:conda|tar\.bz2)(?:#.*)?$`)
+	versionBuild = regexp.MustCompile(`^(.*[^=!<>~,|])=([^=<>!~,|]+)$`)
+)
+
+// parseCondaSpec reads one package as people write it: "python=3.9",
+// "numpy >= 1.20, < 2", "pytorch 2.1.0 *cuda11*", "conda-forge::python",
+// "pkg[version='>=1']".
+func parseCondaSpec(text string) (CondaSpec, error) {
+	var s CondaSpec
+	text = strings.TrimSpace(text)
+	if strings.Contains(text, "://") || packageFile.MatchString(text) {
+		return parsePackageURL(text)
+	}
+	if err := notConda(text); err != nil {
+		return s, err
+	}
+	rest := text
+	if channel, spec, ok := strings.Cut(text, "::"); ok {
+		if err := s.setChannel(strings.TrimSpace(channel)); err != nil {
+			return s, err
+		}
+		rest = strings.TrimSpace(spec)
+	}
+	name := condaName.FindString(rest)
+	if name == "" {
+		return s, fmt.Errorf("has no package name; write it as \"numpy=1.26\"")
+	}
+	// Conda's names are in lower case; it takes PyYAML for pyyaml.
+	s.Name = strings.ToLower(name)
+	rest = strings.TrimSpace(rest[len(name):])
+	before, err := s.setFields(rest)
+	if err != nil {
+		return s, err
+	}
+	if before != "" {
+		if s.Version != "" || s.Build != "" {
+			return s, errors.New("has a version both before and in [...]; write it once")
+		}
+		if err := s.setVersion(before); err != nil {
+			return s, err
+		}
+	}
+	s.Text = s.text()
+	return s, nil
+}
+
+// text is the one form of the spec.
+func (s CondaSpec) text() string {
+	var b strings.Builder
+	if s.Channel != "" {
+		b.WriteString(s.Channel)
+		if s.Subdir != "" {
+			b.WriteString("/" + s.Subdir)
+		}
+		b.WriteString("::")
+	}
+	b.WriteString(s.Name)
+	switch {
+	case s.Build == "":
+		b.WriteString(s.Version)
+	case s.Version == "":
+		b.WriteString("=*=" + s.Build)
+	default:
+		b.WriteString(s.Version + "=" + s.Build)
+	}
+	if s.Channel == "" && s.Subdir != "" {
+		b.WriteString("[subdir=" + s.Subdir + "]")
+	}
+	return b.String()
+}
+
+// setChannel takes "conda-forge" and "conda-forge/linux-64".
+func (s *CondaSpec) setChannel(text string) error {
+	if i := strings.LastIndexByte(text, '/'); i >= 0 && condaSubdir.MatchString(text[i+1:]) {
+		s.Subdir, text = text[i+1:], text[:i]
+	}
+	channel, err := parseChannel(text)
+	if err != nil {
+		return fmt.Errorf("names the channel %q, which %w", text, err)
+	}
+	s.Channel = channel
+	return nil
+}
+
+// setFields takes the "[version='>=1', build=py39*]" at the start or the end
+// of rest and gives what is left.
+func (s *CondaSpec) setFields(rest string) (string, error) {
+	open := strings.IndexByte(rest, '[')
+	if open < 0 {
+		return rest, nil
+	}
+	if !strings.HasSuffix(rest, "]") {
+		return "", errors.New(`holds a "[" without "]" at its end`)
+	}
+	before, inner := strings.TrimSpace(rest[:open]), rest[open+1:len(rest)-1]
+	if !strings.Contains(inner, "=") {
+		return "", fmt.Errorf(`asks for the extra [%s], which is pip's; put it under "- pip:", or name the packages`, inner)
+	}
+	seen := map[string]bool{}
+	for strings.TrimSpace(inner) != "" {
+		m := condaFields.FindStringSubmatchIndex(inner)
+		if m == nil || m[0] != 0 {
+			return "", fmt.Errorf("has the field %q, which is not KEY='VALUE'", inner)
+		}
+		match := condaFields.FindStringSubmatch(inner)
+		if seen[match[1]] || match[1] == "channel" && s.Channel != "" {
+			return "", fmt.Errorf("has the field %q twice; write it once", match[1])
+		}
+		seen[match[1]] = true
+		if err := s.setField(match[1], match[2]+match[3]+match[4]); err != nil {
+			return "", err
+		}
+		inner = inner[m[1]:]
+	}
+	return before, nil
+}
+
+func (s *CondaSpec) setField(key, value string) error {
+	switch key {
+	case "version":
+		return s.setVersion(value)
+	case "build":
+		if !condaBuild.MatchString(value) {
+			return fmt.Errorf("has the build %q; allowed are letters, digits, . _ + - and *", value)
+		}
+		s.Build = value
+	case "channel":
+		return s.setChannel(value)
+	case "subdir":
+		if !condaSubdir.MatchString(value) {
+			return fmt.Errorf("has the subdir %q; allowed are such as linux-64 and noarch", value)
+		}
+		s.Subdir = value
+	default:
+		return fmt.Errorf("has the field %q, which crun does not support; allowed are version, build, channel, subdir", key)
+	}
+	return nil
+}
+
+// setVersion takes what follows the name: "=1.2", ">=1,<2", "1.2.*",
+// "=1.2=py39_0" or "1.2 py39_0".
+func (s *CondaSpec) setVersion(text string) error {
+	text = strings.TrimSpace(aroundSign.ReplaceAllString(text, "$1"))
+	if text == "" {
+		return errors.New("has an empty version; write one, or take the field out")
+	}
+	fields := strings.Fields(text)
+	signed := strings.ContainsAny(text[:1], "=!<>~")
+	switch {
+	case len(fields) > 2:
+		return errors.New(`holds more than a name, a version and a build; write one package an item ("- NAME=VERSION")`)
+	case len(fields) == 2:
+		text = fields[0]
+		s.Build = fields[1]
+	case signed:
+		// "==1.2=b" and "=1.2=b"; the sign in front is not the separator.
+		if m := versionBuild.FindStringSubmatch(text); m != nil {
+			text, s.Build = m[1], m[2]
+		}
+	}
+	if s.Build != "" && !condaBuild.MatchString(s.Build) {
+		return fmt.Errorf("has the build %q; allowed are letters, digits, . _ + - and *", s.Build)
+	}
+	if !signed && !strings.ContainsAny(text, "0123456789*") {
+		return fmt.Errorf(`looks like two packages; write one an item ("- %s" and "- %s")`, s.Name, fields[0])
+	}
+	if text == "*" || text == "=*" || text == "==*" {
+		s.Version = ""
+		return nil
+	}
+	version, err := normaliseVersion(text)
+	if err != nil {
+		return err
+	}
+	s.Version = version
+	return nil
+}
+
+// normaliseVersion checks each clause of a constraint. A bare version is exact
+// ("numpy 1.26" is ==1.26), a bare pattern ("3.9.*") is "=": both as conda.
+func normaliseVersion(text string) (string, error) {
+	var b strings.Builder
+	for rest := text; ; {
+		end := strings.IndexAny(rest, ",|")
+		clause := rest
+		if end >= 0 {
+			clause = rest[:end]
+		}
+		m := condaClause.FindStringSubmatch(clause)
+		if m == nil {
+			return "", badClause(text, clause)
+		}
+		operator := m[1]
+		if operator == "" {
+			operator = "=="
+			if strings.Contains(m[2], "*") {
+				operator = "="
+			}
+		}
+		b.WriteString(operator + m[2])
+		if end < 0 {
+			return b.String(), nil
+		}
+		b.WriteByte(rest[end])
+		rest = rest[end+1:]
+	}
+}
+
+// badClause puts the frequent slips into words.
+func badClause(text, clause string) error {
+	switch {
+	case clause == "":
+		return fmt.Errorf(`has the version %q with nothing beside a "," or "|"`, text)
+	case strings.Trim(clause, "=!<>~") == "":
+		return fmt.Errorf("has no version after %q", clause)
+	case strings.HasPrefix(clause, "=>"), strings.HasPrefix(clause, "=<"):
+		return fmt.Errorf("has %q; the sign is %q", clause[:2], string(clause[1])+"=")
+	case strings.HasPrefix(clause, "==="):
+		return errors.New(`has "===", which is pip's; write "=="`)
+	}
+	return fmt.Errorf("has the version %q; allowed are such as =1.2, ==1.2.3, >=1.2,<2 and 1.2.*", text)
+}
+
+// parsePackageURL takes the address of one package file.
+func parsePackageURL(text string) (CondaSpec, error) {
+	if i := strings.Index(text, "::"); i >= 0 {
+		// A channel by address: https://host/channel::python=3.9.
+		spec, err := parseCondaSpec(text[i+2:])
+		if err != nil {
+			return spec, err
+		}
+		if spec.Channel != "" || spec.URL != "" {
+			return spec, errors.New("names a channel twice; write it once")
+		}
+		if err := spec.setChannel(text[:i]); err != nil {
+			return spec, err
+		}
+		spec.Text = spec.text()
+		return spec, nil
+	}
+	if !packageFile.MatchString(text) {
+		return CondaSpec{}, notCondaURL(text)
+	}
+	if strings.Contains(text, "://") {
+		if err := checkURL(text, "https", "http", "file"); err != nil {
+			return CondaSpec{}, err
+		}
+	} else if err := checkCharacters(text, pathCharacters); err != nil {
+		return CondaSpec{}, err
+	}
+	return CondaSpec{URL: text, Text: text}, nil
+}
+
+// notConda recognises what people put into the wrong list.
+func notConda(text string) error {
+	switch {
+	case text == "":
+		return errors.New("is empty; write a package, or take the item out")
+	case strings.HasPrefix(text, "-c ") || strings.HasPrefix(text, "--channel"):
+		return errors.New(`is an option of conda; put the channel under "channels:"`)
+	case strings.HasPrefix(text, "-"):
+		return errors.New(`is an option of pip; put it under "- pip:"`)
+	case strings.Contains(text, ";"):
+		return errors.New(`has a marker (";"), which is pip's; put it under "- pip:", or mark the line "# [linux]"`)
+	case strings.Contains(text, "{{"), strings.Contains(text, "{%"):
+		return errors.New("is a template, which crun does not fill in; write the package out")
+	case variable.MatchString(text):
+		return errVariable
+	case strings.Contains(text, " @ "):
+		return errors.New(`is a pip requirement; put it under "- pip:"`)
+	}
+	return nil
+}
+
+func notCondaURL(text string) error {
+	if strings.Contains(text, "git+") || strings.HasSuffix(text, ".whl") || strings.HasSuffix(text, ".git") ||
+		strings.HasSuffix(text, ".zip") || strings.HasSuffix(text, ".tar.gz") || strings.HasPrefix(text, "-") || strings.Contains(text, " @ ") {
+		return errors.New(`is a pip requirement; put it under "- pip:"`)
+	}
+	return errors.New("is an address, but not of a .conda or .tar.bz2 file")
+}
+
+// condaSpec adds one item of dependencies.
+func (p *parser) condaSpec(text string, at yamlfile.Position) {
+	spec, err := parseCondaSpec(text)
+	if err != nil {
+		p.errorf(at, "%q %v", text, err)
+		return
+	}
+	if spec.URL != "" {
+		spec.URL = p.env.takeCredential(spec.URL, at)
+		spec.Text = spec.URL
+	}
+	if strings.Contains(spec.Channel, "://") {
+		spec.Channel = p.env.takeCredential(spec.Channel, at)
+		spec.Text = spec.text()
+	}
+	spec.Pos = at
+	p.env.Conda = append(p.env.Conda, spec)
+}

@@ -1,0 +1,178 @@
+package environment
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"crun.dev/crun/internal/yamlfile"
+	"gopkg.in/yaml.v3"
+)
+
+// maxItem bounds one item, in bytes; the longest of real files, an address
+// with a signature, has some 600.
+const maxItem = 4096
+
+// dependencies reads the conda packages and the pip sections, and adds the
+// python and the pip that the file leaves out.
+func (p *parser) dependencies(entry *pair, root *yaml.Node) {
+	at := p.doc.At(root)
+	if entry != nil {
+		at = p.doc.At(entry.key)
+	}
+	var sections []*yaml.Node
+	for _, item := range p.listItems(entry, "dependencies", "=", "python=3.9") {
+		node := yamlfile.Resolve(item)
+		switch {
+		case p.leftOut(item):
+		case node.Kind == yaml.MappingNode:
+			sections = append(sections, p.section(node, len(sections) > 0)...)
+		default:
+			if text, ok := p.text(item, "conda package"); ok {
+				p.condaSpec(text, p.doc.At(item))
+			}
+		}
+	}
+	if _, ok := p.env.Python(); !ok && len(p.errs) == 0 {
+		spec := CondaSpec{Name: "python", Version: "=" + p.opts.Python, Pos: at}
+		spec.Text = spec.text()
+		p.env.Conda = append([]CondaSpec{spec}, p.env.Conda...)
+		p.find("python-added", SeverityNote, at, "no python is asked for; %s is added", spec)
+	}
+	if _, ok := p.env.conda("pip"); !ok && len(sections) > 0 {
+		spec := CondaSpec{Name: "pip", Text: "pip", Pos: p.doc.At(sections[0])}
+		p.env.Conda = append(p.env.Conda, spec)
+		p.find("pip-undeclared", SeverityNote, spec.Pos, `pip packages are asked for without pip; it is added (say so with "- pip")`)
+	}
+}
+
+// section reads an item that is a mapping: "pip:", or a slip. It gives the
+// keys of the pip sections.
+func (p *parser) section(node *yaml.Node, another bool) []*yaml.Node {
+	var sections []*yaml.Node
+	entries, order := p.mapping(node)
+	for _, key := range order {
+		name := yamlfile.Resolve(key).Value
+		entry := entries[name]
+		value := yamlfile.Resolve(entry.value)
+		switch {
+		case p.leftOut(key):
+		case name == "pip":
+			if another {
+				p.find("pip-sections", SeverityWarning, p.doc.At(key), "another pip section; crun installs them all in order, conda keeps the last alone: put them into one")
+			}
+			sections = append(sections, key)
+			p.pipSection(entry)
+		case value.Kind == yaml.ScalarNode && !yamlfile.IsNull(value):
+			p.errorf(p.doc.At(key), `"%s: %s" is a mapping, not a conda package; write "- %s=%s"`, name, value.Value, name, value.Value)
+		default:
+			p.errorf(p.doc.At(key), `"%s:" is no section of dependencies; the only one is "- pip:"`, name)
+		}
+	}
+	return sections
+}
+
+func (p *parser) pipSection(entry *pair) {
+	var section PipSection
+	for _, item := range p.listItems(entry, "pip", "==", "einops==0.8.0") {
+		if p.leftOut(item) {
+			continue
+		}
+		node := yamlfile.Resolve(item)
+		if node.Kind == yaml.MappingNode && len(node.Content) == 2 && node.Content[1].Kind == yaml.ScalarNode {
+			key, value := node.Content[0], node.Content[1]
+			p.errorf(p.doc.At(key), `"%s: %s" is a mapping, not a pip requirement; write "- %s==%s", or put it in quotes`, key.Value, value.Value, key.Value, value.Value)
+			continue
+		}
+		text, ok := p.text(item, "pip requirement")
+		if !ok {
+			continue
+		}
+		requirement, err := p.pipRequirement(text, p.doc.At(item))
+		if err != nil {
+			p.errorf(p.doc.At(item), "%q %v", text, err)
+			continue
+		}
+		section.Requirements = append(section.Requirements, requirement)
+	}
+	if len(section.Requirements) > 0 {
+		p.env.Pip = append(p.env.Pip, section)
+	}
+}
+
+// text gives an item's text, or says what is wrong with it.
+func (p *parser) text(item *yaml.Node, what string) (string, bool) {
+	node := yamlfile.Resolve(item)
+	at := p.doc.At(item)
+	switch {
+	case yamlfile.IsNull(node):
+		p.errorf(at, "the item is empty; write a %s, or take the dash out", what)
+	case node.Kind != yaml.ScalarNode:
+		p.errorf(at, "the item is %s, not a %s", yamlfile.Kind(node), what)
+	case p.gluedDash(node, false):
+	case node.Tag != "!!str":
+		p.errorf(at, "%q is %s, not a %s", node.Value, yamlfile.Kind(node), what)
+	case len(node.Value) > maxItem:
+		p.errorf(at, "the item is %d bytes long; a %s has at most %d", len(node.Value), what, maxItem)
+	case strings.ContainsAny(strings.TrimSpace(node.Value), "\n\r\x00"):
+		p.errorf(at, "the item holds several lines; write each %s as an item of its own", what)
+	default:
+		text, _, _ := strings.Cut(" "+strings.TrimSpace(node.Value), " #")
+		return strings.TrimSpace(text), true
+	}
+	return "", false
+}
+
+// listItems gives the items of a list and refuses what is none; missing and
+// empty values are empty lists. The remedy shows the value as an item, its
+// version after sign.
+func (p *parser) listItems(entry *pair, what, sign, example string) []*yaml.Node {
+	if entry == nil || yamlfile.IsNull(entry.value) {
+		return nil
+	}
+	node := yamlfile.Resolve(entry.value)
+	if node.Kind == yaml.SequenceNode {
+		return node.Content
+	}
+	if p.gluedDash(node, true) {
+		return nil
+	}
+	at := p.doc.At(entry.value)
+	switch {
+	case node.Kind == yaml.ScalarNode && !strings.ContainsAny(node.Value, " \n"):
+		example = node.Value
+	case node.Kind == yaml.MappingNode && len(node.Content) > 0:
+		key, value := node.Content[0], node.Content[1]
+		at = p.doc.At(key)
+		if value.Kind == yaml.ScalarNode && value.Value != "" {
+			example = key.Value + sign + value.Value
+		}
+	}
+	p.errorf(at, `%s must be a list ("- %s")`, what, example)
+	return nil
+}
+
+var selectorComment = regexp.MustCompile(`^#\s*\[([^\[\]]{1,200})\]`)
+
+// leftOut tells whether a selector comment ("# [win]") takes the item out.
+// conda itself reads them in recipes only, but people mean them here too.
+func (p *parser) leftOut(item *yaml.Node) bool {
+	comment := item.LineComment
+	if node := yamlfile.Resolve(item); comment == "" && node.Kind == yaml.ScalarNode {
+		comment = node.LineComment
+	}
+	m := selectorComment.FindStringSubmatch(comment)
+	if m == nil {
+		return false
+	}
+	holds, ok := evaluate(m[1], p.opts.Platform)
+	if !ok || holds {
+		return false
+	}
+	text := item.Value
+	if item.Kind != yaml.ScalarNode {
+		text = fmt.Sprintf("the item of line %d", item.Line)
+	}
+	p.find("selector-applied", SeverityNote, p.doc.At(item), "%s is left out: [%s] does not hold on %s", text, m[1], p.opts.Platform)
+	return true
+}

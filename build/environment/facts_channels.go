@@ -1,0 +1,57 @@
+package environment
+
+import (
+	"net/url"
+	"slices"
+
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// anacondaNames are the channels under Anaconda's terms of service: defaults
+// is pkgs/main and pkgs/r, and anaconda.org/anaconda mirrors it
+// (https://www.anaconda.com/legal; organisations of more than 200 people need
+// a licence).
+var anacondaNames = []string{"defaults", "main", "r", "msys2", "anaconda", "pkgs/main", "pkgs/r", "pkgs/msys2", "pkgs/pro", "pkgs/free"}
+
+// isAnaconda tells whether a channel is under Anaconda's terms. A mirror of
+// another host is not: its owner settles that.
+func isAnaconda(channel string) bool {
+	if slices.Contains(anacondaNames, channel) {
+		return true
+	}
+	u, err := url.Parse(channel)
+	return err == nil && u.Host == "repo.anaconda.com"
+}
+
+// channelAt finds where a channel is named first: under channels, or before
+// "::" in a package.
+func (p *parser) channelAt(name string) (yamlfile.Position, bool) {
+	return p.channelWhere(func(channel string) bool {
+		return channel == name || channel == "https://conda.anaconda.org/"+name
+	})
+}
+
+func (p *parser) channelWhere(is func(string) bool) (yamlfile.Position, bool) {
+	if i := slices.IndexFunc(p.env.Channels, is); i >= 0 {
+		return p.channelPos[i], true
+	}
+	for _, spec := range p.env.Conda {
+		if spec.Channel != "" && is(spec.Channel) {
+			return spec.Pos, true
+		}
+	}
+	return yamlfile.Position{}, false
+}
+
+// lintChannels looks at where the packages come from.
+func (p *parser) lintChannels() {
+	defaults, hasDefaults := p.channelWhere(isAnaconda)
+	if hasDefaults {
+		p.find("defaults-terms", SeverityNote, defaults,
+			"this channel is repo.anaconda.com's (pkgs/main and pkgs/r), whose terms of service ask a licence of organisations of more than 200 people; conda-forge asks none")
+	}
+	if _, ok := p.channelAt("conda-forge"); ok && hasDefaults {
+		p.find("mixed-channels", SeverityWarning, defaults,
+			"conda-forge and Anaconda's defaults are both named; their builds are not made for each other: keep one of them")
+	}
+}

@@ -1,0 +1,108 @@
+package environment
+
+import (
+	"slices"
+	"strings"
+)
+
+// condaNames gives conda's name of packages that PyPI has under another one,
+// where conda-forge has nothing, or something else, under PyPI's. Each pair is
+// the home and the output of one feedstock (github.com/conda-forge/NAME-feedstock:
+// pytorch-cpu, opencv, pytables, psycopg2, scikit-learn, pillow,
+// beautifulsoup4). The same list of all packages is
+// github.com/regro/cf-graph-countyfair, mappings/pypi/name_mapping.yaml.
+var condaNames = map[string]string{
+	"torch":                          "pytorch",
+	"opencv-python":                  "opencv",
+	"opencv-python-headless":         "opencv",
+	"opencv-contrib-python":          "opencv",
+	"opencv-contrib-python-headless": "opencv",
+	"cv2":                            "opencv",
+	"tables":                         "pytables",
+	"psycopg2-binary":                "psycopg2",
+	"sklearn":                        "scikit-learn",
+	"pil":                            "pillow",
+	"bs4":                            "beautifulsoup4",
+}
+
+// sameInConda gives further pairs that hold the same files, for a package that
+// is asked for twice. PyPI's name is of no use in conda, or means the same.
+var sameInConda = map[string]string{
+	"faiss-gpu":       "faiss",
+	"faiss-cpu":       "faiss",
+	"torch-geometric": "pyg",
+}
+
+// pypiNames gives PyPI's name of packages that conda has under another one,
+// where PyPI has a stub that fails to install (pytorch, sklearn), something
+// else or nothing.
+var pypiNames = map[string]string{
+	"pytorch":  "torch",
+	"opencv":   "opencv-python",
+	"pytables": "tables",
+	"sklearn":  "scikit-learn",
+	"pil":      "pillow",
+	"cv2":      "opencv-python",
+}
+
+// lintNames looks for names of the other world.
+func (p *parser) lintNames() {
+	for _, spec := range p.env.Conda {
+		if name := condaNames[normalise(spec.Name)]; name != "" {
+			p.find("pypi-name", SeverityWarning, spec.Pos,
+				`%s is PyPI's name; conda's is %s: write "- %s", or put %s under "- pip:"`, spec.Name, name, name, spec.Name)
+		}
+	}
+	for _, section := range p.env.Pip {
+		for _, r := range section.Requirements {
+			switch name := pypiNames[r.Name]; {
+			case r.Kind != PipPackage:
+			case r.Name == "python":
+				p.errorf(r.Pos, `python is no pip package; write "- python=3.9" above, under dependencies`)
+			case name != "":
+				p.find("conda-name", SeverityWarning, r.Pos, `%s is no package of PyPI's that installs; write "- %s"`, r.Name, name)
+			}
+		}
+	}
+}
+
+// lintTwice looks for packages that are asked for more than once.
+func (p *parser) lintTwice() {
+	conda := map[string]CondaSpec{}
+	for _, spec := range p.env.Conda {
+		first, twice := conda[spec.Name]
+		switch {
+		case spec.Name == "":
+		case twice:
+			p.find("duplicate", SeverityWarning, spec.Pos, "%s is here a second time (first on line %d); keep one of them", spec.Name, first.Pos.Line)
+		default:
+			conda[spec.Name] = spec
+		}
+	}
+	for name, spec := range conda {
+		conda[normalise(name)] = spec
+	}
+	pip := map[string]PipRequirement{}
+	for _, section := range p.env.Pip {
+		for _, r := range section.Requirements {
+			if r.Name == "" {
+				continue
+			}
+			for _, name := range []string{r.Name, condaNames[r.Name], sameInConda[r.Name]} {
+				// torch has a finding of its own.
+				if spec, ok := conda[name]; ok && !slices.Contains(condaTorch, name) {
+					p.find("in-conda-and-pip", SeverityWarning, r.Pos,
+						"%s is conda's %s of line %d as well; pip's would overwrite it: keep one of them", r.Name, spec.Name, spec.Pos.Line)
+					break
+				}
+			}
+			// Two lines with markers are meant to exclude each other.
+			first, twice := pip[r.Name]
+			if twice && !(strings.Contains(first.Text, ";") && strings.Contains(r.Text, ";")) {
+				p.find("duplicate", SeverityWarning, r.Pos, "%s is here a second time (first on line %d); keep one of them", r.Name, first.Pos.Line)
+			} else {
+				pip[r.Name] = r
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package environment
+
+import (
+	"slices"
+
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// torchPythons are the releases of torch that raised its lowest Python, newest
+// first. Read from the wheels for Linux in https://pypi.org/pypi/torch/json,
+// releases up to 2.15.0 (2.5 still declares 3.8, but has no wheel for it).
+var torchPythons = []struct{ torch, python release }{
+	{release{2, 15}, release{3, 11}},
+	{release{2, 9}, release{3, 10}},
+	{release{2, 5}, release{3, 9}},
+	{release{2, 0}, release{3, 8}},
+	{release{1, 11}, release{3, 7}},
+}
+
+// lastTorch is the last release of torch for a Python; the same source.
+var lastTorch = map[string]string{
+	"3.10": "2.14",
+	"3.9":  "2.8",
+	"3.8":  "2.4.1",
+	"3.7":  "1.13.1",
+	"3.6":  "1.10.2",
+}
+
+// The pytorch channel got its last release with 2.5.1: PyTorch announced in
+// October 2024 that it stops publishing on Anaconda
+// (https://github.com/pytorch/pytorch/issues/138506).
+var pytorchChannelLast = release{2, 5, 1}
+
+// cudatoolkit stops at 11.8; from CUDA 12 on conda-forge splits it up, pinned
+// by cuda-version
+// (https://conda-forge.org/docs/maintainer/knowledge_base/#cuda-builds).
+var cudatoolkitLast = release{11, 8}
+
+// condaTorch are conda's packages that hold torch itself.
+var condaTorch = []string{"pytorch", "pytorch-cpu", "pytorch-gpu", "torch"}
+
+// lintTorch looks for torch that cannot be had, or that is there twice.
+func (p *parser) lintTorch() {
+	python, _ := p.env.Python()
+	for _, section := range p.env.Pip {
+		for _, r := range section.Requirements {
+			if r.Name == "torch" && r.Kind == PipPackage {
+				p.torchNeedsPython(r.version(), python, r.Pos)
+			}
+		}
+	}
+	for _, spec := range p.env.Conda {
+		switch {
+		case spec.Name == "cudatoolkit":
+			if asked := lowest(spec.Version); asked.compare(cudatoolkitLast) > 0 {
+				p.find("cudatoolkit-ended", SeverityWarning, spec.Pos,
+					`cudatoolkit stops at %s; for CUDA %s write "- cuda-version=%s"`, cudatoolkitLast, asked, minor(asked))
+			}
+		case slices.Contains(condaTorch, spec.Name):
+			p.torchNeedsPython(spec.Version, python, spec.Pos)
+			for _, section := range p.env.Pip {
+				for _, r := range section.Requirements {
+					if r.Name == "torch" {
+						p.find("torch-twice", SeverityWarning, r.Pos,
+							"torch is conda's %s of line %d as well; pip's would overwrite it: keep one of them", spec.Name, spec.Pos.Line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// torchNeedsPython refuses a torch that has no build for the Python.
+func (p *parser) torchNeedsPython(torch string, python CondaSpec, at yamlfile.Position) {
+	asked := lowest(torch)
+	for _, row := range torchPythons {
+		// "=2" is any 2, so it is less than 2.9.
+		if slices.Compare(asked, row.torch) < 0 {
+			continue
+		}
+		if isBelow(python.Version, row.python) {
+			message := "torch %s needs Python %s or newer"
+			args := []any{asked, row.python}
+			have := minor(pinned(python.Version))
+			if last := lastTorch[have]; last != "" {
+				message += "; the last for %s is %s"
+				args = append(args, have, last)
+			}
+			p.errorf(at, message, args...)
+		}
+		return
+	}
+}
+
+// minor gives "3.9" of 3.9.18.
+func minor(r release) string { return r[:min(2, len(r))].String() }
+
+// lintPytorchChannel remarks on the channel that gets no new builds.
+func (p *parser) lintPytorchChannel() {
+	at, ok := p.channelAt("pytorch")
+	if !ok {
+		return
+	}
+	severity, more := SeverityNote, ""
+	for _, spec := range p.env.Conda {
+		if slices.Contains(condaTorch, spec.Name) && lowest(spec.Version).compare(pytorchChannelLast) > 0 {
+			severity, more = SeverityWarning, ", so that "+spec.Text+" is not in it"
+		}
+	}
+	p.find("pytorch-channel-ended", severity, at,
+		"the pytorch channel gets no new builds since torch %s%s; conda-forge has them (packages pytorch, or pytorch-gpu)", pytorchChannelLast, more)
+}

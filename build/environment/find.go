@@ -1,0 +1,61 @@
+package environment
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Names are the files that Find looks for, first one first.
+var Names = []string{
+	"environment.yml", "environment.yaml",
+	"env.yml", "env.yaml",
+	"conda.yml", "conda.yaml",
+}
+
+// NotFoundError says that a folder holds none of Names. It is an
+// fs.ErrNotExist.
+type NotFoundError struct {
+	Dir string
+	// Others are files in Dir that may be environments under other names.
+	Others []string
+}
+
+func (e *NotFoundError) Error() string {
+	text := fmt.Sprintf("no environment file in %s (looked for %s)", e.Dir, strings.Join(Names, ", "))
+	if len(e.Others) > 0 {
+		return text + "; name the one that is meant: -f " + strings.Join(e.Others, " or -f ")
+	}
+	return text + "; write environment.yml, or name another file with -f FILE"
+}
+
+// Unwrap gives fs.ErrNotExist.
+func (e *NotFoundError) Unwrap() error { return fs.ErrNotExist }
+
+// Find gives the path of dir's environment file. The error is a
+// *NotFoundError, or that of a folder which cannot be read.
+func Find(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range Names {
+		path := filepath.Join(dir, name)
+		// Stat follows links; a folder of that name is no environment.
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path, nil
+		}
+	}
+	notFound := &NotFoundError{Dir: dir}
+	for _, entry := range entries {
+		name := strings.ToLower(entry.Name())
+		yml := slices.Contains([]string{".yml", ".yaml"}, filepath.Ext(name))
+		if !entry.IsDir() && yml && (strings.Contains(name, "env") || strings.Contains(name, "conda")) {
+			notFound.Others = append(notFound.Others, entry.Name())
+		}
+	}
+	return "", notFound
+}

@@ -1,0 +1,76 @@
+package environment
+
+import (
+	"regexp"
+	"strings"
+)
+
+// lint looks for what can be parsed but was hardly meant. The facts that it
+// rests on stand, each with its source, in the files facts_*.go.
+func (p *parser) lint() {
+	p.lintChannels()
+	p.lintBuilds()
+	p.lintTorch()
+	p.lintPytorchChannel()
+	p.lintNames()
+	p.lintTwice()
+	p.lintPlatforms()
+	p.lintPip()
+	p.lintCredentials()
+}
+
+// lintBuilds counts exact build strings, which only the system and the channel
+// of the day have. A build with a wildcard, or a variant's bare word
+// (mpi=*=openmpi), is a choice that a person made.
+func (p *parser) lintBuilds() {
+	var first CondaSpec
+	count := 0
+	for _, spec := range p.env.Conda {
+		if spec.Build == "" || strings.Contains(spec.Build, "*") || !strings.ContainsAny(spec.Build, "0123456789") {
+			continue
+		}
+		if count++; count == 1 {
+			first = spec
+		}
+	}
+	if count > 0 {
+		p.find("build-pins", SeverityNote, first.Pos,
+			`%d packages ask for one exact build, which another system or a later day may not have; crun.lock pins builds by itself: "conda env export --no-builds" leaves them out`, count)
+	}
+}
+
+// pinnedRef is a commit or a release's tag behind the "@" of a repository.
+var pinnedRef = regexp.MustCompile(`\.git@(?:[0-9a-f]{7,64}|[^#\s]*[0-9]+\.[0-9][^#\s]*)(?:#|\s|$)|@(?:[0-9a-f]{7,64}|v?[0-9]+\.[0-9][^#\s/@]*)(?:#|\s|$)`)
+
+// lintPip looks at repositories and folders.
+func (p *parser) lintPip() {
+	for _, section := range p.env.Pip {
+		for _, r := range section.Requirements {
+			isRepository := r.Kind == PipVCS || r.Kind == PipEditable && strings.Contains(r.Text, "://")
+			switch {
+			case isRepository && !pinnedRef.MatchString(r.Text):
+				p.find("vcs-unpinned", SeverityWarning, r.Pos,
+					`%q names no commit, so that a new lock may take other code; write "@COMMIT" behind the address`, r.Text)
+			case isRepository:
+			case r.Kind == PipPath, r.Kind == PipEditable, r.Kind == PipOption && r.unsupported() != "" && strings.HasPrefix(r.Text, "--find-links"):
+				p.find("local-path", SeverityNote, r.Pos, "%q is a folder or file of this machine; whoever builds the environment elsewhere needs it too", r.Text)
+			}
+		}
+	}
+}
+
+// secretName is what variables with secrets are called.
+var secretName = regexp.MustCompile(`(?i)(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|CREDENTIALS?)$`)
+
+func (p *parser) lintCredentials() {
+	for _, c := range p.env.Credentials {
+		p.find("credential-in-file", SeverityWarning, c.Pos,
+			"the address %s has a credential, which everyone who has the file can read; take it out, and make it void where it was given", c.URL)
+	}
+	for _, v := range p.env.Variables {
+		if v.Value != "" && (secretName.MatchString(v.Name) || Redact(v.Value) != v.Value) {
+			p.find("credential-in-file", SeverityWarning, v.Pos,
+				"variable %s looks like a secret, which everyone who has the file or the image can read; take it out, and give it to a run with -e %s", v.Name, v.Name)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package environment
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// markerVariables are those of PEP 508.
+var markerVariables = []string{
+	"python_version", "python_full_version", "os_name", "sys_platform",
+	"platform_release", "platform_system", "platform_version",
+	"platform_machine", "platform_python_implementation",
+	"implementation_name", "implementation_version", "extra",
+}
+
+var (
+	markerToken  = regexp.MustCompile(`^(?:"[^"\\]*"|'[^'\\]*'|[A-Za-z_.]+|===|==|~=|!=|<=|>=|<|>|\(|\))`)
+	markerString = regexp.MustCompile(`^['"][A-Za-z0-9 ._*+!~#:()/,-]*['"]$`)
+)
+
+// parseMarker checks the words of an environment marker and gives it with
+// single blanks. The installer checks its grammar.
+func parseMarker(text string) (string, error) {
+	var tokens []string
+	depth := 0
+	for rest := strings.TrimSpace(text); rest != ""; {
+		token := markerToken.FindString(rest)
+		if token == "" {
+			return "", fmt.Errorf("has the marker %q, which ends or goes on in an unknown way at %q", strings.TrimSpace(text), rest)
+		}
+		switch {
+		case token == "(":
+			depth++
+		case token == ")":
+			depth--
+		case token[0] == '"' || token[0] == '\'':
+			if !markerString.MatchString(token) {
+				return "", fmt.Errorf("has %s in its marker; allowed are letters, digits and . _ * + - in quotes", token)
+			}
+		case slices.Contains([]string{"and", "or", "not", "in"}, token):
+		case strings.Trim(token, "=<>~!") != "" && !slices.Contains(markerVariables, token):
+			return "", fmt.Errorf("has %q in its marker%s", token, markerHint(token))
+		}
+		if depth < 0 {
+			break
+		}
+		tokens = append(tokens, token)
+		rest = strings.TrimSpace(rest[len(token):])
+	}
+	if depth != 0 {
+		return "", errors.New(`has a marker with a "(" or ")" too many`)
+	}
+	if len(tokens) == 0 {
+		return "", errors.New(`has nothing behind ";"; write a marker, or take the ";" out`)
+	}
+	marker := strings.Join(tokens, " ")
+	marker = strings.ReplaceAll(strings.ReplaceAll(marker, "( ", "("), " )", ")")
+	return marker, nil
+}
+
+func markerHint(word string) string {
+	if clause := yamlfile.DidYouMean(word, markerVariables); clause != "" {
+		return clause
+	}
+	return "; allowed are python_version, sys_platform, platform_machine and the others of PEP 508, and texts in quotes"
+}

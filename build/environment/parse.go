@@ -1,0 +1,225 @@
+package environment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"crun.dev/crun/internal/yamlfile"
+	"gopkg.in/yaml.v3"
+)
+
+// Parse reads the content of an environment file. All errors of the file come
+// in one go, joined, each a *yamlfile.Error. With an error the Environment is
+// nil or holds what could be read, which serves messages alone, and there are
+// no findings: what they say of a broken file is mostly wrong.
+func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
+	p := &parser{opts: opts, env: &Environment{File: opts.File}}
+	if p.env.File == "" {
+		p.env.File = "environment.yml"
+	}
+	if p.opts.Python == "" {
+		p.opts.Python = DefaultPython
+	}
+	if p.opts.Platform == "" {
+		p.opts.Platform = "linux-64"
+	}
+	doc, err := yamlfile.Parse(data, p.env.File)
+	if doc == nil {
+		return nil, nil, redactError(err)
+	}
+	p.doc = doc
+	if whole := wholeFile(doc); whole != nil {
+		return nil, nil, redactError(whole)
+	}
+	if err != nil {
+		p.nameAlone()
+		p.errs = append(p.errs, slips(doc, err)...)
+		return p.env, nil, p.result()
+	}
+	p.root(doc.Root)
+	if len(p.errs) == 0 {
+		p.lint()
+	}
+	if err := p.result(); err != nil {
+		return p.env, nil, err
+	}
+	slices.SortStableFunc(p.findings, func(a, b Finding) int {
+		if a.Pos.Line != b.Pos.Line {
+			return a.Pos.Line - b.Pos.Line
+		}
+		return a.Pos.Column - b.Pos.Column
+	})
+	return p.env, p.findings, nil
+}
+
+type parser struct {
+	opts     Options
+	doc      *yamlfile.Document
+	env      *Environment
+	findings []Finding
+	errs     []error
+	// channelPos are the places of env.Channels.
+	channelPos []yamlfile.Position
+}
+
+// result joins the errors, without secrets and in the order of the file.
+func (p *parser) result() error {
+	slices.SortStableFunc(p.errs, func(a, b error) int {
+		var x, y *yamlfile.Error
+		if !errors.As(a, &x) || !errors.As(b, &y) {
+			return 0
+		}
+		if x.Line != y.Line {
+			return x.Line - y.Line
+		}
+		return x.Column - y.Column
+	})
+	for i, err := range p.errs {
+		p.errs[i] = redactError(err)
+	}
+	return errors.Join(p.errs...)
+}
+
+func redactError(err error) error {
+	var e *yamlfile.Error
+	if errors.As(err, &e) {
+		return &yamlfile.Error{Position: e.Position, Message: Redact(e.Message)}
+	}
+	return err
+}
+
+func (p *parser) errorf(pos yamlfile.Position, format string, args ...any) {
+	p.errs = append(p.errs, yamlfile.Errorf(pos, format, args...))
+}
+
+func (p *parser) find(code string, severity Severity, pos yamlfile.Position, format string, args ...any) {
+	p.findings = append(p.findings, Finding{code, severity, pos, Redact(fmt.Sprintf(format, args...))})
+}
+
+// nameAlone reads the name of a file that is broken elsewhere.
+func (p *parser) nameAlone() {
+	root := p.doc.Root
+	if root == nil || root.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "name" && root.Content[i+1].Kind == yaml.ScalarNode {
+			p.env.Name = root.Content[i+1].Value
+		}
+	}
+}
+
+// keys are those of an environment file; see conda's env/env.py, VALID_KEYS.
+var keys = []string{"name", "channels", "dependencies", "variables", "prefix"}
+
+// ignoredKeys are written for other tools that read the same file and say
+// nothing that a build could follow.
+var ignoredKeys = map[string]string{
+	"platforms":   "conda-lock's; crun builds for the platform of the engine",
+	"category":    "conda-lock's; crun installs all of the file",
+	"description": "a remark; a comment does as well",
+	"author":      "a remark; a comment does as well",
+	"authors":     "a remark; a comment does as well",
+	"version":     "a remark; a comment does as well",
+}
+
+// foreignKeys would change what is installed, so they are not passed over.
+var foreignKeys = map[string]string{
+	"pip":              `belongs into dependencies, as an item: "- pip:"`,
+	"python":           `belongs into dependencies: "- python=3.9"`,
+	"packages":         `is anaconda-project's; the packages of an environment file stand under "dependencies:"`,
+	"env_specs":        "is anaconda-project's; write an environment.yml with name, channels and dependencies",
+	"commands":         "is anaconda-project's; take it out",
+	"services":         "is anaconda-project's or Docker Compose's; take it out",
+	"downloads":        "is anaconda-project's; take it out",
+	"channel_priority": "belongs into conda's .condarc; crun solves with flexible priority: take it out",
+	"requirements":     `is a recipe's; the packages of an environment file stand under "dependencies:"`,
+	"package":          "is a recipe's; write an environment.yml with name, channels and dependencies",
+	"includes":         "is conda-devenv's; write the packages out",
+	"environment":      `is conda-devenv's; write "variables:"`,
+	"<<":               "is YAML's merge key, which crun does not follow; write the values out",
+}
+
+func (p *parser) root(root *yaml.Node) {
+	if root == nil {
+		p.errorf(yamlfile.Position{File: p.env.File}, `is empty; an environment file has at least "dependencies:" and a list of packages`)
+		return
+	}
+	if root.Kind != yaml.MappingNode {
+		p.errorf(p.doc.At(root), `is %s, but an environment file has the keys name, channels and dependencies: put the packages under "dependencies:"`, yamlfile.Kind(root))
+		return
+	}
+	values, order := p.mapping(root)
+	for _, key := range order {
+		if reason, ok := ignoredKeys[key.Value]; ok {
+			p.find("key-ignored", SeverityNote, p.doc.At(key), "key %q is not used (%s)", key.Value, reason)
+		} else if reason, ok := foreignKeys[key.Value]; ok {
+			p.errorf(p.doc.At(key), "key %q %s", key.Value, reason)
+		} else if !slices.Contains(keys, key.Value) {
+			p.errorf(p.doc.At(key), "unknown key %q%s", key.Value, didYouMean(key.Value))
+		}
+	}
+	p.name(values["name"])
+	p.channels(values["channels"], root)
+	p.dependencies(values["dependencies"], root)
+	p.variables(values["variables"])
+	if prefix := values["prefix"]; prefix != nil {
+		p.find("prefix-ignored", SeverityNote, p.doc.At(prefix.key), "prefix is a folder of the machine that the file was exported on; it is not used and can go")
+	}
+}
+
+func didYouMean(key string) string {
+	if clause := yamlfile.DidYouMean(key, keys); clause != "" {
+		return clause
+	}
+	return "; allowed are " + strings.Join(keys, ", ")
+}
+
+// pair is one entry of a mapping.
+type pair struct{ key, value *yaml.Node }
+
+// mapping gives the entries by key and the keys in order; a key that comes
+// twice is an error and its first value counts.
+func (p *parser) mapping(node *yaml.Node) (map[string]*pair, []*yaml.Node) {
+	entries := map[string]*pair{}
+	var order []*yaml.Node
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		name := yamlfile.Resolve(key)
+		switch first := entries[name.Value]; {
+		case name.Kind != yaml.ScalarNode:
+			p.errorf(p.doc.At(key), "a key is %s; allowed is a word", yamlfile.Kind(key))
+		case first != nil:
+			p.errorf(p.doc.At(key), "key %q is here a second time (first on line %d); keep one of them", name.Value, first.key.Line)
+		default:
+			entries[name.Value] = &pair{key, value}
+			order = append(order, key)
+		}
+	}
+	return entries, order
+}
+
+// name sets the environment's name.
+func (p *parser) name(entry *pair) {
+	p.env.Name = safeName(p.opts.FolderName)
+	if entry == nil || yamlfile.IsNull(entry.value) {
+		return
+	}
+	node := yamlfile.Resolve(entry.value)
+	if node.Kind != yaml.ScalarNode {
+		p.errorf(p.doc.At(entry.value), "name is %s; allowed is a word, such as name: train", yamlfile.Kind(node))
+		return
+	}
+	// The text as written: "39" and "1e3" are names too.
+	name := strings.TrimSpace(node.Value)
+	if name == "" {
+		return
+	}
+	if err := checkName(name, p.doc.At(entry.value)); err != nil {
+		p.errs = append(p.errs, err)
+		return
+	}
+	p.env.Name = name
+}

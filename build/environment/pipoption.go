@@ -1,0 +1,115 @@
+package environment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// pipOptions are the options of a requirements file, and those of pip's
+// command line that people write there; see pip's req_file.py.
+var pipOptions = map[string]struct {
+	long string
+	// argument is what follows: "", "address", "path" or "word".
+	argument string
+	// refusal says why crun does not build with it; "" where it does.
+	refusal string
+}{
+	"-i":                {"--index-url", "address", ""},
+	"--index-url":       {"--index-url", "address", ""},
+	"--extra-index-url": {"--extra-index-url", "address", ""},
+	"-f":                {"--find-links", "address", ""},
+	"--find-links":      {"--find-links", "address", ""},
+	"--pre":             {"--pre", "", ""},
+
+	"-r":            {"-r", "path", ""},
+	"--requirement": {"-r", "path", ""},
+	"-c":            {"-c", "path", ""},
+	"--constraint":  {"-c", "path", ""},
+	"-e":            {"-e", "place", ""},
+	"--editable":    {"-e", "place", ""},
+
+	"--no-index":           {"--no-index", "", `is not supported; name the one index with "- --index-url URL"`},
+	"--no-binary":          {"--no-binary", "word", "is not supported; take it out: wheels are used where there are any"},
+	"--only-binary":        {"--only-binary", "word", "is not supported; take it out: wheels are used where there are any"},
+	"--prefer-binary":      {"--prefer-binary", "", "is not supported; take it out: wheels are used where there are any"},
+	"--require-hashes":     {"--require-hashes", "", "is not supported; take it out: crun.lock holds the hashes, and they are always checked"},
+	"--trusted-host":       {"--trusted-host", "word", "is not supported; give the build the host's certificate authority instead"},
+	"--use-feature":        {"--use-feature", "word", "is not supported; take it out"},
+	"--no-deps":            {"--no-deps", "", "is not supported; take it out: a package without what it needs fails when it is imported"},
+	"--no-build-isolation": {"--no-build-isolation", "", "is not supported; take it out"},
+	"--no-cache-dir":       {"--no-cache-dir", "", "is not needed; take it out: the cache is no part of the image"},
+	"-U":                   {"--upgrade", "", "has no meaning in an environment that is made anew; take it out"},
+	"--upgrade":            {"--upgrade", "", "has no meaning in an environment that is made anew; take it out"},
+	"--user":               {"--user", "", "would install outside the environment; take it out"},
+	"--global-option":      {"--global-option", "word", "is not supported; take it out"},
+	"--config-settings":    {"--config-settings", "word", "is not supported; take it out"},
+}
+
+// parsePipOption reads a line that starts with "-".
+func parsePipOption(text string, clean func(string) string) (PipRequirement, error) {
+	name, value := cutOption(text)
+	option, known := pipOptions[name]
+	if !known {
+		return PipRequirement{}, fmt.Errorf("has the option %s, which pip does not know%s", name, yamlfile.DidYouMean(name, slices.Sorted(maps.Keys(pipOptions))))
+	}
+	r := PipRequirement{Text: option.long, Kind: PipOption}
+	switch {
+	case option.argument == "" && value != "":
+		return r, fmt.Errorf("has %q behind %s, which takes nothing; write it as an item of its own", value, name)
+	case option.argument == "":
+		return r, nil
+	case value == "":
+		return r, fmt.Errorf("has nothing behind %s", name)
+	case strings.ContainsAny(value, " \t"):
+		return r, errors.New("holds more than one option; write each as an item of its own")
+	}
+	var err error
+	switch option.argument {
+	case "address":
+		if option.long == "--find-links" && !strings.Contains(value, "://") {
+			err = checkCharacters(value, pathCharacters)
+		} else {
+			err = checkURL(value, "https", "http", "file")
+		}
+	case "path":
+		r.Kind = map[string]PipKind{"-r": PipFile, "-c": PipConstraint}[option.long]
+		if strings.Contains(value, "://") {
+			err = checkURL(value, "https", "http", "file")
+		} else {
+			err = checkCharacters(value, pathCharacters)
+		}
+	case "place":
+		r.Kind = PipEditable
+		var target PipRequirement
+		if target, err = parsePip(value, clean); err == nil {
+			r.Name, value = target.Name, target.Text
+			if target.Kind == PipPackage {
+				err = errors.New(`names neither a folder nor a repository; write "- -e ./FOLDER"`)
+			}
+		}
+	case "word":
+		err = checkCharacters(value, pathCharacters)
+	}
+	if err != nil {
+		return r, err
+	}
+	r.Text += " " + clean(value)
+	return r, nil
+}
+
+// cutOption splits "--name value", "--name=value", "-x value" and "-xvalue".
+func cutOption(text string) (name, value string) {
+	if strings.HasPrefix(text, "--") {
+		if i := strings.IndexAny(text, "= \t"); i >= 0 {
+			return text[:i], strings.Trim(text[i+1:], "= \t")
+		}
+		return text, ""
+	}
+	end := min(2, len(text))
+	return text[:end], strings.Trim(text[end:], "= \t")
+}

@@ -1,0 +1,54 @@
+package environment
+
+import (
+	"regexp"
+	"strings"
+
+	"crun.dev/crun/internal/yamlfile"
+	"gopkg.in/yaml.v3"
+)
+
+// variableName is what a shell takes as a name (POSIX, 3.235).
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// reserved variables are set by the image or by crun; a value of the file would
+// hide the environment that was just built.
+var reserved = map[string]string{
+	"PATH":              "the image sets it, with the environment's programs first",
+	"CONDA_PREFIX":      "the image sets it",
+	"CONDA_DEFAULT_ENV": "the image sets it",
+}
+
+func (p *parser) variables(entry *pair) {
+	if entry == nil || yamlfile.IsNull(entry.value) {
+		return
+	}
+	node := yamlfile.Resolve(entry.value)
+	if node.Kind != yaml.MappingNode {
+		p.errorf(p.doc.At(entry.value), `variables is %s; allowed are lines such as "WANDB_MODE: offline"`, yamlfile.Kind(node))
+		return
+	}
+	values, order := p.mapping(node)
+	for _, key := range order {
+		name, value := yamlfile.Resolve(key).Value, yamlfile.Resolve(values[yamlfile.Resolve(key).Value].value)
+		at := p.doc.At(key)
+		reason, isReserved := reserved[name]
+		switch {
+		case !variableName.MatchString(name):
+			p.errorf(at, "variable %q is no name; allowed are letters, digits and _, no digit first", name)
+		case isReserved:
+			p.errorf(at, "variable %s may not be set (%s); take it out", name, reason)
+		case strings.HasPrefix(name, "CRUN_"):
+			p.errorf(at, "variable %s may not be set (CRUN_ is crun's own); choose another name", name)
+		case yamlfile.IsNull(value):
+			p.errorf(at, `variable %s has no value; write %s: "" for an empty one`, name, name)
+		case value.Kind != yaml.ScalarNode:
+			p.errorf(at, "variable %s is %s; allowed is one value", name, yamlfile.Kind(value))
+		case strings.ContainsAny(value.Value, "\n\r\x00"):
+			// A Dockerfile's ENV and docker's env files have no way to say it.
+			p.errorf(at, "variable %s holds a line break or NUL; allowed is one line", name)
+		default:
+			p.env.Variables = append(p.env.Variables, Variable{name, value.Value, at})
+		}
+	}
+}

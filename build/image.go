@@ -1,0 +1,125 @@
+package build
+
+import (
+	"slices"
+
+	"crun.dev/crun/build/lock"
+	"crun.dev/crun/dockerfiles"
+)
+
+// condaRoot is where Miniconda lies in an image.
+const condaRoot = "/opt/conda"
+
+// The virtual packages that a solve is given; __glibc is read in the base
+// image. They are a platform's, never those of the machine that builds.
+func virtualPackages(platform string) []string {
+	arch := map[string]string{"linux-64": "x86_64", "linux-aarch64": "aarch64"}[platform]
+	// 4.18 is the kernel of the oldest distribution that engines of today run on.
+	return []string{"__unix=0", "__linux=4.18", "__archspec=1=" + arch}
+}
+
+// minicondaSpecs are the packages of /opt/conda.
+var minicondaSpecs = []string{"conda", "python=3.9"}
+
+// solveRequest is the question whose answer is the project's lock.
+func (p *Project) solveRequest() solveRequest {
+	env := p.Environment
+	pip := pipOptionsOf(env)
+	request := solveRequest{
+		Prefix: env.EnvDir(), Platform: p.Options.Platform, Virtual: virtualPackages(p.Options.Platform),
+		Pip: pipLines(env), Indexes: pip.indexes, PipOptions: pip.other,
+	}
+	for _, channel := range channelsOf(env) {
+		request.Channels = append(request.Channels, [2]string{channel, channelURL(channel)})
+	}
+	for _, spec := range env.Conda {
+		request.Specs = append(request.Specs, spec.Text)
+	}
+	if p.Options.Miniconda && env.EnvDir() != condaRoot {
+		request.Miniconda = minicondaSpecs
+	}
+	return request
+}
+
+// image is what the Dockerfile of a lock is written from. It is a pure
+// function of the project and the lock.
+func (p *Project) image(l *lock.Lock) dockerfiles.Image {
+	env := p.Environment
+	image := dockerfiles.Image{
+		Base: from(l.Base), ToolboxBase: p.Options.ToolboxBase,
+		EnvDir: env.EnvDir(), EnvName: env.Name, CondaCommand: len(l.Miniconda) > 0,
+		Imports: imports(env, l),
+	}
+	conda := func(prefix, name, title string, packages []lock.Package) {
+		if len(packages) > 0 {
+			image.Layers = append(image.Layers, dockerfiles.Layer{
+				Kind: dockerfiles.KindConda, Title: title, File: name,
+				Content: encode(newCondaList(prefix, l.Platform, packages)),
+			})
+		}
+	}
+	heavy, rest := splitHeavy(l.Conda)
+	conda(condaRoot, "miniconda.json", "install Miniconda", l.Miniconda)
+	conda(env.EnvDir(), "heavy.json", "install the large conda packages", heavy)
+	conda(env.EnvDir(), "conda.json", "install the conda packages", rest)
+	if len(l.Pip) > 0 {
+		pip := pipOptionsOf(env)
+		list := pipList{Prefix: env.EnvDir(), Indexes: pip.indexes, Options: pip.other}
+		for _, d := range l.Pip {
+			if d.Index != "" {
+				d.Index = indexURL(d.Index)
+			}
+			list.Packages = append(list.Packages, distribution(d))
+		}
+		image.Layers = append(image.Layers, dockerfiles.Layer{
+			Kind: dockerfiles.KindPip, Title: "install the pip packages", File: "pip.json", Content: encode(list),
+		})
+	}
+	for _, v := range env.Variables {
+		image.Variables = append(image.Variables, dockerfiles.Pair{Name: v.Name, Value: v.Value})
+	}
+	image.Labels = []dockerfiles.Pair{
+		{Name: LabelSchema, Value: SchemaVersion},
+		{Name: LabelLock, Value: l.Digest()},
+		{Name: LabelEnv, Value: env.Name},
+		{Name: LabelPython, Value: l.Python},
+		{Name: LabelPlatform, Value: l.Platform},
+	}
+	if torch := version(l.Conda, l.Pip, "pytorch", "torch"); torch != "" {
+		image.Labels = append(image.Labels, dockerfiles.Pair{Name: LabelTorch, Value: torch})
+	}
+	return image
+}
+
+// from is what the image's FROM names: bytes that cannot change where a
+// registry has the image, else its name.
+func from(base lock.Base) string {
+	if base.Digest != "" {
+		return base.Digest
+	}
+	return base.Reference
+}
+
+// version finds a package by its conda and its pip name; pip's counts, for it
+// is installed over conda's.
+func version(conda []lock.Package, pip []lock.Distribution, condaName, pipName string) string {
+	if i := slices.IndexFunc(pip, func(d lock.Distribution) bool { return d.Name == pipName }); i >= 0 {
+		return pip[i].Version
+	}
+	if i := slices.IndexFunc(conda, func(p lock.Package) bool { return p.Name == condaName }); i >= 0 {
+		return conda[i].Version
+	}
+	return ""
+}
+
+// Dockerfile gives what Build would build, without asking anybody: the image's
+// Dockerfile where the lock is that of the files here, else the one that
+// chooses the packages; next then says what follows.
+func (p *Project) Dockerfile() (context *dockerfiles.Context, next string, err error) {
+	if reason := p.outdated(baseImage{}); reason != "" {
+		context, err = p.solveContext(p.Options.Base)
+		return context, "first the packages are chosen, by this Dockerfile (" + reason + "); the image's own follows from " + p.LockFile, err
+	}
+	context, err = dockerfiles.RenderImage(p.image(p.Lock))
+	return context, "", err
+}

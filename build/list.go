@@ -1,0 +1,146 @@
+package build
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"crun.dev/crun/build/lock"
+)
+
+// The files that the installer reads; dockerfiles/installer is the other side.
+
+// solveRequest is the question of a solve.
+type solveRequest struct {
+	Prefix     string      `json:"prefix"`
+	Platform   string      `json:"platform"`
+	Channels   [][2]string `json:"channels"` // name and address, first one first
+	Specs      []string    `json:"specs"`
+	Virtual    []string    `json:"virtual"`
+	Miniconda  []string    `json:"miniconda"`
+	Pip        []string    `json:"pip"`
+	Indexes    []string    `json:"indexes"`
+	PipOptions []string    `json:"pip_options"`
+}
+
+// solution is the answer: a failure, or packages.
+type solution struct {
+	Failure *struct {
+		Kind string `json:"kind"` // base, channel, conda or pip
+		Text string `json:"text"`
+	} `json:"failure"`
+	Notes     []string       `json:"notes"`
+	Virtual   []string       `json:"virtual"`
+	Miniconda []condaPackage `json:"miniconda"`
+	Conda     []condaPackage `json:"conda"`
+	Pip       []distribution `json:"pip"`
+}
+
+// condaPackage is lock.Package in JSON.
+type condaPackage struct {
+	Name                   string   `json:"name"`
+	Version                string   `json:"version"`
+	Build                  string   `json:"build"`
+	BuildNumber            int      `json:"build_number"`
+	Channel                string   `json:"channel"`
+	Subdir                 string   `json:"subdir"`
+	File                   string   `json:"file"`
+	SHA256                 string   `json:"sha256,omitempty"`
+	MD5                    string   `json:"md5,omitempty"`
+	Size                   int64    `json:"size,omitempty"`
+	NoArch                 string   `json:"noarch,omitempty"`
+	PythonSitePackagesPath string   `json:"python_site_packages_path,omitempty"`
+	Depends                []string `json:"depends,omitempty"`
+	Constrains             []string `json:"constrains,omitempty"`
+	TrackFeatures          []string `json:"track_features,omitempty"`
+	License                string   `json:"license,omitempty"`
+	Timestamp              int64    `json:"timestamp,omitempty"`
+}
+
+// distribution is lock.Distribution in JSON.
+type distribution struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version,omitempty"`
+	Index   string   `json:"index,omitempty"`
+	URL     string   `json:"url,omitempty"`
+	Hashes  []string `json:"hashes,omitempty"`
+	Markers string   `json:"markers,omitempty"`
+}
+
+// condaList is what a layer of conda packages installs.
+type condaList struct {
+	Prefix   string         `json:"prefix"`
+	Platform string         `json:"platform"`
+	Channels [][2]string    `json:"channels"`
+	Packages []condaPackage `json:"packages"`
+}
+
+// pipList is what a layer of pip packages installs.
+type pipList struct {
+	Prefix   string         `json:"prefix"`
+	Indexes  []string       `json:"indexes"`
+	Options  []string       `json:"options"`
+	Packages []distribution `json:"packages"`
+}
+
+// encode gives the bytes that decide whether a layer is cached.
+func encode(list any) []byte {
+	data, err := json.MarshalIndent(list, "", " ")
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return append(data, '\n')
+}
+
+func newCondaList(prefix, platform string, packages []lock.Package) condaList {
+	list := condaList{Prefix: prefix, Platform: platform}
+	for _, p := range packages {
+		channel := [2]string{p.Channel, channelURL(p.Channel)}
+		if !slices.Contains(list.Channels, channel) {
+			list.Channels = append(list.Channels, channel)
+		}
+		list.Packages = append(list.Packages, condaPackage(p))
+	}
+	return list
+}
+
+// heavyPattern are the packages that are large and change rarely: PyTorch and
+// its like, CUDA and what belongs to it, MKL.
+var heavyPattern = regexp.MustCompile(`^(?:pytorch(?:-(?:gpu|cpu|cuda|mutex))?|libtorch|torch(?:vision|audio|text)?|tensorflow(?:-.*)?|` +
+	`jaxlib|cudatoolkit|cuda-.*|cudnn|nccl|libcu.*|libnv.*|libnpp|cutensor|libmagma.*|magma|triton|mkl|mkl-.*|intel-openmp|paddlepaddle(?:-gpu)?)$`)
+
+var dependencyName = regexp.MustCompile(`^[a-z0-9_.-]+`)
+
+// splitHeavy divides packages into the heavy ones with all that they depend on
+// and the rest, each in its order. Where nothing is heavy all are the rest.
+func splitHeavy(packages []lock.Package) (heavy, rest []lock.Package) {
+	byName := map[string]lock.Package{}
+	for _, p := range packages {
+		byName[p.Name] = p
+	}
+	needed := map[string]bool{}
+	var need func(name string)
+	need = func(name string) {
+		p, there := byName[name]
+		if !there || needed[name] { // a virtual package, or seen before
+			return
+		}
+		needed[name] = true
+		for _, dependency := range p.Depends {
+			need(dependencyName.FindString(dependency))
+		}
+	}
+	for _, p := range packages {
+		if heavyPattern.MatchString(p.Name) {
+			need(p.Name)
+		}
+	}
+	for _, p := range packages {
+		if needed[p.Name] {
+			heavy = append(heavy, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return heavy, rest
+}

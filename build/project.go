@@ -1,0 +1,178 @@
+package build
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"crun.dev/crun/build/environment"
+	"crun.dev/crun/build/lock"
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// Options are what decides about an image beside its environment file.
+type Options struct {
+	// Base is the image to start from; ToolboxBase a Debian that has Python
+	// 3.10 or newer in its packages. Both are names without a digest or with one.
+	Base, ToolboxBase string
+	// Python is the version to use where the file names none ("3.9"), or "".
+	Python string
+	// Platform is linux-64 or linux-aarch64.
+	Platform string
+	// Miniconda puts conda itself into /opt/conda.
+	Miniconda bool
+}
+
+// DefaultBase is the image that builds start from where nobody says otherwise.
+const DefaultBase = "debian:bookworm-slim"
+
+// Project is an environment file with its lock and all that decides about its
+// image.
+type Project struct {
+	// File is the environment file as it was named, LockFile its lock.
+	File, LockFile string
+	Environment    *environment.Environment
+	Findings       []environment.Finding
+	Options        Options
+	Request        lock.Request
+	// Lock is what LockFile holds, nil where there is none that can be read;
+	// LockError says why, where there is one that cannot.
+	Lock      *lock.Lock
+	LockError error
+}
+
+// FindFile gives the environment file that path names: itself, or the one in
+// the folder path. The error is an fs.ErrNotExist where there is none; for a
+// folder it lists what was looked for.
+func FindFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", unreadable(path, err)
+	}
+	if info.IsDir() {
+		return environment.Find(path)
+	}
+	return path, nil
+}
+
+// unreadable says which file cannot be read and why.
+func unreadable(path string, err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("there is no such file; name an environment file, or a folder that holds one (%s)%w",
+			strings.Join(environment.Names, ", "), silent{err})
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// silent is an error that is known and not shown.
+type silent struct{ error }
+
+func (s silent) Error() string { return "" }
+func (s silent) Unwrap() error { return s.error }
+
+// lockName is what the lock of an environment file is called: crun.lock for
+// the one that its folder is known by, and NAME.crun.lock for another, so that
+// two files of one folder do not share a lock.
+func lockName(file string) string {
+	name := filepath.Base(file)
+	if first, err := environment.Find(filepath.Dir(file)); err == nil && filepath.Base(first) == name {
+		return "crun.lock"
+	}
+	return strings.TrimSuffix(name, filepath.Ext(name)) + ".crun.lock"
+}
+
+// Open reads the environment file and its lock. The error joins every mistake
+// of the environment file, each with its place. An unreadable lock is no error.
+func Open(file string, options Options) (*Project, error) {
+	text, err := readEnvironment(file)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	env, findings, err := environment.Parse(text, environment.Options{
+		File: file, FolderName: filepath.Base(folder), Python: options.Python, Platform: options.Platform,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if unsupported := env.Unsupported(); len(unsupported) > 0 {
+		return nil, errors.Join(unsupported...)
+	}
+	if err := checkPython(env, options.Python); err != nil {
+		return nil, err
+	}
+	p := &Project{
+		File: file, LockFile: filepath.Join(filepath.Dir(file), lockName(file)),
+		Environment: env, Findings: findings, Options: options,
+	}
+	p.Request = lock.Request{
+		Environment: json.RawMessage(env.Canonical()), Base: options.Base, Python: options.Python,
+		Platform: options.Platform, Miniconda: options.Miniconda, LayoutVersion: LayoutVersion,
+	}
+	if len(env.Channels) == 0 {
+		p.Request.Channels = channelsOf(env)
+	}
+	p.readLock()
+	return p, nil
+}
+
+// readEnvironment reads no more of the file than a hand-written one has.
+func readEnvironment(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, unreadable(file, err)
+	}
+	defer f.Close()
+	data := make([]byte, yamlfile.MaxSize+1)
+	n := 0
+	for n < len(data) {
+		read, err := f.Read(data[n:])
+		n += read
+		if read == 0 || err != nil {
+			break
+		}
+	}
+	return data[:n], nil
+}
+
+// checkPython refuses a --python that the file contradicts.
+func checkPython(env *environment.Environment, python string) error {
+	spec, ok := env.Python()
+	if !ok || python == "" {
+		return nil
+	}
+	asked := strings.TrimLeft(spec.Version, "=")
+	if asked == "" || asked == python || strings.HasPrefix(asked, python+".") || strings.HasPrefix(python, asked+".") {
+		return nil
+	}
+	return yamlfile.Errorf(spec.Pos, "the file asks for %s, the command line for --python %s: leave --python out, or change the file", spec, python)
+}
+
+// readLock reads the lock, if there is one.
+func (p *Project) readLock() {
+	p.Lock, p.LockError = nil, nil
+	data, err := os.ReadFile(p.LockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		p.Lock, err = lock.Parse(data, p.LockFile)
+	}
+	p.LockError = err
+}
+
+// Tag is the name that an image of this project gets: crun/NAME:LOCK12.
+func (p *Project) Tag(digest string) string {
+	return "crun/" + p.Environment.ImageName() + ":" + strings.TrimPrefix(digest, "sha256:")[:12]
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"crun.dev/crun/run/inside"
+	"crun.dev/crun/run/plan"
+)
+
+// supervise starts the command, stays with it until it ends, reports, and
+// gives the exit code.
+func (n *initProcess) supervise(path string, args []string) int {
+	sys := &syscall.SysProcAttr{Setpgid: true}
+	if ownsTerminal() {
+		sys = handOverTerminal()
+	}
+	// Where init is not PID 1 (a shared PID namespace, a test), orphans still
+	// have to come to it.
+	if os.Getpid() != 1 {
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	}
+	// Before the start, so that no signal is lost. A caught signal is the
+	// default again in the command.
+	signals := make(chan os.Signal, 64)
+	signal.Notify(signals)
+
+	n.start = time.Now()
+	pid, err := syscall.ForkExec(path, args, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: sys})
+	if err != nil {
+		return n.cannotStart(path, err)
+	}
+	c := &command{pid: pid, group: sys.Setpgid || sys.Setsid, terminal: sys.Setsid}
+
+	ended := make(chan syscall.WaitStatus)
+	go reap(pid, ended)
+
+	var limit, grace <-chan time.Time
+	timedOut := false
+	if n.expect.TimeLimit != nil {
+		limit = time.After(time.Duration(*n.expect.TimeLimit))
+	}
+	for {
+		select {
+		case status := <-ended:
+			return n.ended(status, timedOut)
+		case s := <-signals:
+			c.forward(s)
+		case <-limit:
+			timedOut = true
+			wait := time.Duration(n.expect.Grace)
+			grace = time.After(wait)
+			c.kill(syscall.SIGTERM)
+			c.kill(syscall.SIGCONT) // one that is stopped would not see it
+			// Nobody may be reading stderr, and the grace time runs.
+			go say(n.limitMessage() + ", SIGTERM sent, SIGKILL in " + plan.FormatDuration(wait))
+		case <-grace:
+			c.killAll()
+		}
+	}
+}
+
+func (n *initProcess) limitMessage() string {
+	return "time limit " + plan.FormatDuration(time.Duration(*n.expect.TimeLimit)) + " reached"
+}
+
+// cannotStart reports a command that was found and could not be executed.
+func (n *initProcess) cannotStart(path string, err error) int {
+	switch {
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		return n.fail(inside.ReasonInitFailed, inside.ExitRefused,
+			fmt.Sprintf("starting %s: %v: the run has no pids or no memory left for it; raise pids or memory", path, cause(err)))
+	case codeOf(err) == inside.ExitMissing:
+		// The file is there: what is missing is what its first line, or its
+		// program header, names.
+		return n.fail(inside.ReasonNotFound, inside.ExitMissing,
+			fmt.Sprintf("command not found: the interpreter of %s (its #! line, or the loader of another libc or architecture)", path))
+	}
+	return n.fail(inside.ReasonNotExec, inside.ExitNotExec, explain(path, err).Error())
+}
+
+// reap waits for every child of init, those that lost their parent too, until
+// the command has ended. It is the only place that waits, so that no status
+// goes to somebody else.
+func reap(pid int, ended chan<- syscall.WaitStatus) {
+	for {
+		var status syscall.WaitStatus
+		got, err := syscall.Wait4(-1, &status, 0, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			// No children: cannot be while the command is one.
+			status = syscall.WaitStatus(inside.ExitRefused << 8)
+			got = pid
+		}
+		if got == pid {
+			ended <- status
+			return
+		}
+	}
+}
+
+// ended reports, and gives init's exit code.
+func (n *initProcess) ended(status syscall.WaitStatus, timedOut bool) int {
+	now := time.Now()
+	// First of all: what else runs in the container goes on counting.
+	counters := inside.ReadCounters()
+	r := inside.Report{
+		Version: inside.Version, Run: n.expect.Run,
+		Reason: inside.ReasonExited, ExitCode: status.ExitStatus(),
+		Started: n.start.UTC(), Ended: now.UTC(), Duration: plan.Duration(now.Sub(n.start)),
+		Differences: n.differences, Usage: usage(), Counters: counters,
+	}
+	if status.Signaled() {
+		r.Reason = inside.ReasonSignaled
+		r.ExitCode = 128 + int(status.Signal())
+		r.Signal = signalName(status.Signal())
+		r.CoreDumped = status.CoreDump()
+	}
+	if timedOut {
+		r.Reason, r.Message = inside.ReasonTimeLimit, n.limitMessage()
+	}
+	n.write(inside.ReportPath, r)
+	return r.ExitCode
+}
+
+// signalName gives "SIGKILL", and "signal 40" for one without a name.
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}

@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/distribution/reference"
+	"github.com/spf13/cobra"
+
+	"crun.dev/crun/build"
+	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/internal/endpoint"
+)
+
+// buildOptions are the flags of crun build.
+type buildOptions struct {
+	file     string // an environment file or a folder
+	names    []string
+	base     string
+	python   string
+	dryRun   bool
+	noCache  bool
+	progress string
+	output   string
+}
+
+func newBuildCmd(app *App) *cobra.Command {
+	var o buildOptions
+	cmd := &cobra.Command{
+		Use:   "build [FILE | DIR]",
+		Short: "Build the image of an environment.yml",
+		Long: `Build the image of an environment file: conda packages, then pip packages, on a
+base image, and a check that they can be imported. The exact packages go to
+crun.lock beside the file; it belongs in git. Where the engine has the image of
+that lock already, nothing is built.
+
+On stdout: a line for each name of the image, the name and the image's id with a
+tab between. Everything else goes to stderr.`,
+		Example: `  crun build
+  crun build environment.yml -t lab/train:v1
+  crun build --base nvidia/cuda:12.4.1-base-ubuntu22.04
+  crun build --dry-run`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return usagef(cmd, "%s takes one environment file or folder, not %d", cmd.CommandPath(), len(args))
+			case len(args) == 1 && o.file != "":
+				return usagef(cmd, "%q and --file %q both name an environment file; leave one out", args[0], o.file)
+			case len(args) == 1:
+				o.file = args[0]
+			}
+			return o.check(cmd)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.build(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.file, "file", "f", "", "the environment `FILE`, or a folder that holds one (default: the working directory)")
+	flags.StringArrayVarP(&o.names, "tag", "t", nil, "give the image this further `NAME`")
+	flags.StringVar(&o.base, "base", "", "start from this `IMAGE` (default: the one in config.yaml, or "+build.DefaultBase+")")
+	flags.StringVar(&o.python, "python", "", "use this `VERSION` of Python where the file names none (default 3.9)")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print the Dockerfile and the names of its files, and build nothing")
+	flags.BoolVar(&o.noCache, "no-cache", false, "choose the packages anew and run every step")
+	flags.StringVar(&o.progress, "progress", "auto", "how to show what is done: "+strings.Join(buildkit.Modes, ", "))
+	addOutputFlag(cmd, &o.output)
+	_ = cmd.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(buildkit.Modes, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+var pythonVersion = regexp.MustCompile(`^[23]\.\d+(\.\d+)?$`)
+
+// check refuses values that no build can be made with.
+func (o *buildOptions) check(cmd *cobra.Command) error {
+	if err := checkOutput(cmd, o.output); err != nil {
+		return err
+	}
+	if !slices.Contains(buildkit.Modes, o.progress) {
+		return usagef(cmd, "--progress is %q; allowed are %s", o.progress, strings.Join(buildkit.Modes, ", "))
+	}
+	if o.python != "" && !pythonVersion.MatchString(o.python) {
+		return usagef(cmd, `--python is %q; allowed is a version such as "3.9" or "3.11.4"`, o.python)
+	}
+	if o.base != "" {
+		if _, err := reference.ParseNormalizedNamed(o.base); err != nil {
+			return usagef(cmd, "--base is %q, which is no name of an image: %v", o.base, err)
+		}
+	}
+	for i, name := range o.names {
+		named, err := reference.ParseNormalizedNamed(name)
+		if err != nil {
+			return usagef(cmd, "--tag is %q, which is no name for an image: %v", name, err)
+		}
+		if _, digested := named.(reference.Digested); digested {
+			return usagef(cmd, "--tag is %q; a name with a digest cannot be given, leave the @ and what follows out", name)
+		}
+		o.names[i] = reference.FamiliarString(reference.TagNameOnly(named))
+	}
+	return nil
+}
+
+func (app *App) build(ctx context.Context, o buildOptions) error {
+	b, err := app.openBuild(o)
+	if err != nil {
+		return err
+	}
+	for _, finding := range b.request.Project.Findings {
+		fmt.Fprintln(app.Err, finding)
+	}
+	if o.dryRun {
+		return app.dryRunBuild(b.request.Project)
+	}
+	result, err := b.run(ctx)
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		encoder := json.NewEncoder(app.Out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(result)
+	}
+	for _, name := range result.Names {
+		fmt.Fprintf(app.Out, "%s\t%s\n", name, result.ID)
+	}
+	return nil
+}
+
+// dryRunBuild prints what would be built.
+func (app *App) dryRunBuild(project *build.Project) error {
+	context, next, err := project.Dockerfile()
+	if err != nil {
+		return err
+	}
+	if next != "" {
+		app.note("%s", next)
+	}
+	fmt.Fprint(app.Out, context.Dockerfile)
+	fmt.Fprintf(app.Out, "\n# Files of the build context:\n")
+	for _, name := range context.FileNames() {
+		fmt.Fprintf(app.Out, "#   %s\n", name)
+	}
+	return nil
+}
+
+// ensureImage gives the image of the environment file that path names, or of
+// the one in the folder path, and builds it where the engine has none; then it
+// says in one line why.
+func (app *App) ensureImage(ctx context.Context, path string) (build.Result, error) {
+	b, err := app.openBuild(buildOptions{file: path, progress: "auto"})
+	if err != nil {
+		return build.Result{}, err
+	}
+	result, reason, err := build.Find(ctx, b.engine, b.request.Project)
+	if err != nil || result.ID != "" {
+		return result, errors.Join(err, b.engine.Close())
+	}
+	for _, finding := range b.request.Project.Findings {
+		fmt.Fprintln(app.Err, finding)
+	}
+	app.note("building the image of %s: %s", b.request.Project.File, reason)
+	return b.run(ctx)
+}
+
+// pendingBuild is a build with all that it needs.
+type pendingBuild struct {
+	request build.Request
+	engine  *buildkit.Engine
+	options buildkit.Options
+}
+
+// openBuild reads the project and the machine's configuration. It connects to
+// nothing.
+func (app *App) openBuild(o buildOptions) (*pendingBuild, error) {
+	cfg, err := config.Load(app.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	path := o.file
+	if path == "" {
+		path = "."
+	}
+	file, err := build.FindFile(app.rel(path))
+	if err != nil {
+		return nil, err
+	}
+	project, err := build.Open(file, build.Options{
+		Base: firstOf(o.base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
+		Python: o.python, Platform: platform(), Miniconda: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	sources, err := sourcesOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := app.buildEngine(cfg)
+	if err != nil {
+		return nil, err
+	}
+	notes := func(text string) { app.note("%s", text) }
+	progress := o.progress
+	if app.Quiet {
+		progress = "quiet"
+	} else if value := app.Getenv("BUILDKIT_PROGRESS"); progress == "auto" && slices.Contains(buildkit.Modes, value) {
+		progress = value // as for docker build
+	}
+	return &pendingBuild{
+		engine:  engine,
+		request: build.Request{Project: project, Names: o.names, NoCache: o.noCache, Sources: sources, Notes: notes},
+		options: buildkit.Options{Address: app.Getenv("BUILDKIT_HOST"), Progress: progress, Out: app.Err, Notes: notes},
+	}, nil
+}
+
+func (b *pendingBuild) run(ctx context.Context) (build.Result, error) {
+	solver := buildkit.New(b.engine, b.options)
+	result, err := build.Build(ctx, solver, b.engine, b.request)
+	_, _ = solver.Close(), b.engine.Close()
+	return result, err
+}
+
+// buildEngine is a client of the engine that images are built for.
+func (app *App) buildEngine(cfg *config.Config) (*buildkit.Engine, error) {
+	options := endpoint.Options{Host: app.Host, Context: app.Context, Getenv: app.Getenv}
+	if cfg.Engine != "" && app.Host == "" && app.Context == "" && app.Getenv("DOCKER_HOST") == "" && app.Getenv("DOCKER_CONTEXT") == "" {
+		options.Host = cfg.Engine
+	}
+	found, err := endpoint.Find(options)
+	if err != nil {
+		return nil, err
+	}
+	return buildkit.NewEngine(found)
+}
+
+// sourcesOf are the parts of the configuration that a build fetches by.
+func sourcesOf(cfg *config.Config) (build.Sources, error) {
+	sources := build.Sources{
+		Conda: cfg.Mirrors.Conda, Apt: cfg.Mirrors.Apt, PipIndex: cfg.Mirrors.Pip.IndexURL,
+		Proxy: buildkit.Proxy{HTTP: cfg.Proxy.HTTP, HTTPS: cfg.Proxy.HTTPS, No: cfg.Proxy.No},
+	}
+	if cfg.CA != "" {
+		data, err := os.ReadFile(cfg.CA)
+		if err != nil {
+			return sources, fmt.Errorf("reading the certificates that %s names: %w", cfg.Origin["ca"], err)
+		}
+		sources.CA = data
+	}
+	return sources, nil
+}
+
+// platform is the one that images are made for, by conda's name.
+func platform() string {
+	if runtime.GOARCH == "arm64" {
+		return "linux-aarch64"
+	}
+	return "linux-64"
+}
+
+// rel gives path as it was written where that works from the process's own
+// folder, else below app's.
+func (app *App) rel(path string) string {
+	if dir, err := os.Getwd(); filepath.IsAbs(path) || err == nil && dir == app.Dir {
+		return path
+	}
+	return filepath.Join(app.Dir, path)
+}
+
+func firstOf(values ...string) string {
+	for _, value := range values {
+		if value != "" {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// runOptions are the flags and arguments of crun run.
+type runOptions struct {
+	command []string
+
+	profile string
+	limits  []limitFlag // the flags that were given, in the order of limitFlags
+
+	env      []string
+	envFiles []string
+	publish  []string
+
+	name    string
+	image   string
+	file    string
+	project string
+
+	detach      bool
+	interactive bool
+	tty, noTTY  bool
+	grace       time.Duration
+
+	dryRun bool
+	output string
+}
+
+// limitFlag is a flag that takes the place of one value of the profile.
+type limitFlag struct {
+	flag, field string // "shm-size", "shm_size"
+	usage       string
+	value       string
+}
+
+// limitFlags are the flags for values of a profile, as --help groups them.
+var limitFlags = []limitFlag{
+	{flag: "memory", field: "memory", usage: "memory limit: `SIZE` (4g, 512m) or a share of the host (1/2)"},
+	{flag: "memory-swap", field: "memory_swap", usage: "memory and swap together: `SIZE` or -1 for no limit (default: no swap)"},
+	{flag: "memory-reservation", field: "memory_reservation", usage: "`SIZE` to shrink to when the host runs short"},
+	{flag: "cpus", field: "cpus", usage: "CPU time per second: a `NUMBER` (1.5) or a share of the host (1/2)"},
+	{flag: "cpuset", field: "cpuset", usage: "CPUs that may be used, a `LIST` (0-3,8)"},
+	{flag: "gpus", field: "gpus", usage: "`GPUS`: a number, all, none, or ids with commas between"},
+	{flag: "shm-size", field: "shm_size", usage: "`SIZE` of /dev/shm; counts as memory"},
+	{flag: "tmpdir", field: "tmpdir", usage: "`SIZE[,KIND]` of /tmp; KIND is tmpfs (memory) or disk"},
+	{flag: "pids", field: "pids", usage: "`NUMBER` of processes and threads"},
+	{flag: "nofile", field: "nofile", usage: "`NUMBER` of descriptors that a process may open"},
+	{flag: "memlock", field: "memlock", usage: "`SIZE` of memory that a process may lock, or unlimited"},
+	{flag: "stack", field: "stack", usage: "`SIZE` of a process's stack, or unlimited"},
+	{flag: "core", field: "core", usage: "`SIZE` of a core dump, or unlimited"},
+	{flag: "address-space", field: "address_space", usage: "`SIZE` of a process's address space, or unlimited"},
+	{flag: "threads", field: "threads", usage: "threads of OpenMP, MKL and such: auto or a `NUMBER`"},
+	{flag: "time-limit", field: "time_limit", usage: "`TIME` after which the run is ended (30m, 12h)"},
+	{flag: "network", field: "network", usage: "`NETWORK`: none, default or host"},
+	{flag: "home", field: "home", usage: "`HOME` in the run: own (a folder of crun's) or mine"},
+}
+
+func newRunCmd(app *App, runF func(context.Context, *runOptions) error) *cobra.Command {
+	o := &runOptions{}
+	values := make([]string, len(limitFlags))
+	var strict bool
+	cmd := &cobra.Command{
+		Use:   "run [flags] {SCRIPT.py | COMMAND} [ARG...]",
+		Short: "Run a script in the project's image under the limits of a profile",
+		Long: `Run a script or a command in a container of the project's image, under the
+limits of a profile. A .py file is run with the environment's python, anything
+else is a command of the image. Flags behind it belong to it.
+
+The project is the folder of the nearest environment.yml above the script, else
+the repository's root, else the working directory. It is mounted at its own
+path. The image is built first if the environment has changed.
+
+The run outlives this command: a closed terminal does not end it. Ctrl-C sends
+SIGINT, a second one SIGTERM, a third one SIGKILL. The exit code is the
+command's own; 125 means that crun or the engine failed, 126 that the command
+cannot be executed, 127 that there is none.`,
+		Example: `  crun run train.py --epochs 10
+  crun run --profile large --memory 24g train.py
+  crun run -d --name night --time-limit 10h train.py
+  crun run --profile debug python
+  crun run --dry-run train.py`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef(cmd, "%s needs a script or a command", cmd.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault // files
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.command = args
+			for i, l := range limitFlags {
+				if cmd.Flags().Changed(l.flag) {
+					l.value = values[i]
+					o.limits = append(o.limits, l)
+				}
+			}
+			if cmd.Flags().Changed("strict") {
+				o.limits = append(o.limits, limitFlag{flag: "strict", field: "strict", value: fmt.Sprint(strict)})
+			}
+			if err := o.check(cmd); err != nil {
+				return err
+			}
+			if runF != nil {
+				return runF(cmd.Context(), o)
+			}
+			return app.run(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	flags.SortFlags = false
+	flags.StringVar(&o.profile, "profile", "", "limits profile `NAME` (default: as the profiles files say)")
+	for i, l := range limitFlags {
+		flags.StringVar(&values[i], l.flag, "", l.usage)
+	}
+	flags.BoolVar(&strict, "strict", false, "refuse what cannot be had in full, rather than lower it")
+	addRunFlags(flags, o)
+	_ = cmd.RegisterFlagCompletionFunc("profile", app.completeProfiles)
+	_ = cmd.RegisterFlagCompletionFunc("network", cobra.FixedCompletions([]string{"none", "default", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("home", cobra.FixedCompletions([]string{"own", "mine"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func addRunFlags(flags *pflag.FlagSet, o *runOptions) {
+	flags.StringArrayVarP(&o.env, "env", "e", nil, "set a variable: `NAME=VALUE`, or NAME to pass your own on, kept out of the record")
+	flags.StringArrayVar(&o.envFiles, "env-file", nil, "read variables from `FILE`, kept out of the record")
+	flags.StringArrayVarP(&o.publish, "publish", "p", nil, "publish a port: `[[IP:]HOST:]PORT`, on 127.0.0.1 unless IP says otherwise")
+	flags.StringVar(&o.name, "name", "", "`NAME` of the run (default: from the script)")
+	flags.StringVar(&o.image, "image", "", "run in this `IMAGE` of the engine rather than the environment's")
+	flags.StringVarP(&o.file, "file", "f", "", "environment `FILE` (default: the project's environment.yml)")
+	flags.StringVar(&o.project, "project", "", "mount this `FOLDER` as the project, or none")
+	flags.BoolVarP(&o.detach, "detach", "d", false, "start the run, print its name and leave it")
+	flags.BoolVarP(&o.interactive, "interactive", "i", false, "attach stdin also when it is a terminal without -t")
+	flags.BoolVarP(&o.tty, "tty", "t", false, "give the run a terminal")
+	flags.BoolVarP(&o.noTTY, "no-tty", "T", false, "give the run no terminal")
+	flags.DurationVar(&o.grace, "grace", 0, "`TIME` between SIGTERM and SIGKILL (default 10s)")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and start nothing")
+	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print as `FORMAT`: json")
+}
+
+// check refuses flags that contradict each other.
+func (o *runOptions) check(cmd *cobra.Command) error {
+	switch {
+	case o.tty && o.noTTY:
+		return usagef(cmd, "-t and -T contradict each other")
+	case o.detach && (o.interactive || o.tty):
+		return usagef(cmd, "-d closes stdin and has no terminal: leave out -i and -t")
+	case o.image != "" && o.file != "":
+		return usagef(cmd, "--image and -f both say which image to run in: leave one out")
+	case o.grace < 0:
+		return usagef(cmd, "--grace is %s: it cannot be negative", o.grace)
+	case o.output != "" && !o.dryRun:
+		return usagef(cmd, "-o goes with --dry-run; a run's output is its own")
+	case o.command[0] == "":
+		return usagef(cmd, "the command is an empty word: name a script or a command")
+	}
+	return checkOutput(cmd, o.output)
+}
+
+// run is crun run.
+func (app *App) run(ctx context.Context, o *runOptions) error {
+	j, err := app.prepare(ctx, o)
+	if err != nil {
+		return withCode(exitEngine, err)
+	}
+	defer j.engine.Close()
+	if o.dryRun {
+		return app.printPlan(j.plan, o.output)
+	}
+	err = app.start(ctx, j)
+	if err != nil && errors.Is(err, context.Canceled) {
+		return withCode(exitSIGINT, errors.New("interrupted before the start; nothing is left behind"))
+	}
+	var coded *exitError
+	if err != nil && !errors.As(err, &coded) {
+		err = withCode(exitEngine, err)
+	}
+	return err
+}

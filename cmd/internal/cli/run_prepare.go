@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/profiles"
+	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/plan"
+)
+
+// job is a run that is ready to start.
+type job struct {
+	options   *runOptions
+	plan      *plan.Plan
+	engine    engine.Engine
+	engineRef []byte            // what the record keeps of the engine
+	secrets   map[string]string // values of plan.SecretEnv
+	isDefault bool              // nobody named the profile
+	home      string            // folder to make, or ""
+	warnings  []string
+}
+
+// prepare makes the plan of a run. What is wrong with the command line comes
+// out before an engine is asked.
+func (app *App) prepare(ctx context.Context, o *runOptions) (*job, error) {
+	j := &job{options: o}
+	if err := app.checkCommand(o); err != nil {
+		return nil, err
+	}
+	profile, err := app.runProfile(j)
+	if err != nil {
+		return nil, err
+	}
+	project, err := app.findProject(o)
+	if err != nil {
+		return nil, err
+	}
+	vars, err := app.runEnv(o, profile)
+	if err != nil {
+		return nil, err
+	}
+	j.secrets = vars.secrets
+	ports, err := parsePorts(o.publish)
+	if err != nil {
+		return nil, err
+	}
+	machine, err := config.Load(app.Getenv)
+	if err != nil {
+		return nil, err
+	}
+
+	if j.engine, j.engineRef, err = app.openEngine(ctx, machine); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			j.engine.Close()
+		}
+	}()
+	var facts engine.Facts
+	var image engine.Image
+	var ref string
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) { facts, err = j.engine.Facts(gctx); return err })
+	g.Go(func() (err error) { image, ref, err = app.runImage(gctx, j, project); return err })
+	if err = g.Wait(); err != nil {
+		return nil, err
+	}
+
+	now := time.Now()
+	var random [3]byte
+	rand.Read(random[:]) // never fails
+	request := plan.Request{
+		ID:      plan.NewID(now, random),
+		Name:    o.name,
+		Profile: profile.Name,
+		Limits:  vars.limits,
+		Origin:  make(map[string]string),
+		Host:    hostOf(facts, machine),
+		Image:   imageFacts(ref, image),
+		Command: o.command,
+		Project: project,
+		Dir:     app.Dir,
+		Account: app.account(),
+		Umask:   umask(),
+		Env:     vars.env,
+		Ports:   ports,
+		Grace:   o.grace,
+	}
+	for field, source := range profile.Origin {
+		request.Origin[field] = source.String()
+	}
+	if request.Name == "" {
+		request.Name = defaultName(o.command[0], request.ID)
+	}
+	request.TTY, request.Interactive = app.streams(o)
+	if profile.Home == nil || *profile.Home == profiles.HomeOwn {
+		if request.HomeDir, err = app.ownHome(); err != nil {
+			return nil, err
+		}
+		j.home = request.HomeDir
+	}
+	var warnings []string
+	if j.plan, warnings, err = plan.Make(request); err != nil {
+		return nil, err
+	}
+	j.warnings = append(j.warnings, warnings...)
+	return j, nil
+}
+
+// runProfile finds the profile and puts the flags' values into it.
+func (app *App) runProfile(j *job) (*profiles.Profile, error) {
+	set, warnings, err := app.loadProfiles()
+	if err != nil {
+		return nil, err
+	}
+	name := j.options.profile
+	if name == "" {
+		if name, _ = set.Default(); name == "" {
+			return nil, fmt.Errorf("no profiles file has a default: name a profile with --profile (there are %s)", strings.Join(set.Names(), ", "))
+		}
+		j.isDefault = true
+	}
+	profile, err := set.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	app.warnProfiles(warnings, name)
+	var errs []error
+	for _, l := range j.options.limits {
+		if err := profile.Override(l.field, l.value, profiles.Flag("--"+l.flag)); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	checked, err := profile.Check()
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range checked {
+		// What the files say by themselves has been said.
+		if w.Source.Line == 0 {
+			app.warnProfile(w)
+		}
+	}
+	return profile, nil
+}
+
+// runImage finds the image to run in: the one that is named, or that of the
+// project's environment, which is built if it has to be.
+func (app *App) runImage(ctx context.Context, j *job, project string) (image engine.Image, ref string, err error) {
+	ref = j.options.image
+	if ref == "" {
+		file := j.options.file
+		if file == "" {
+			file = project
+		} else {
+			file = app.abs(file)
+		}
+		if ref, err = app.imageOfEnvironment(ctx, file); err != nil {
+			return engine.Image{}, "", err
+		}
+	}
+	image, err = j.engine.Image(ctx, ref)
+	if errors.Is(err, engine.ErrNotFound) && j.options.image != "" {
+		return engine.Image{}, "", fmt.Errorf("image %s is not on the engine: pull it (docker pull %s), or leave --image out to run in the project's environment", ref, ref)
+	}
+	return image, ref, err
+}
+
+// hostOf gives what a plan must know of the engine's host.
+func hostOf(f engine.Facts, machine *config.Config) plan.Host {
+	return plan.Host{
+		Name: f.Endpoint, Arch: f.Arch, CPUs: f.CPUs, Memory: f.Memory, CgroupVersion: f.CgroupVersion,
+		SwapLimit: f.SwapLimit, Swap: f.Swap, Rootless: f.Rootless, Remote: f.Remote,
+		GPUDriver: f.GPUDriver, GPUDevices: f.GPUDevices, MaxRlimits: f.MaxRlimits, ScratchRoot: machine.Scratch,
+	}
+}
+
+func imageFacts(ref string, image engine.Image) plan.ImageFacts {
+	return plan.ImageFacts{
+		Image:      plan.Image{Ref: ref, ID: image.ID, Lock: image.Labels["dev.crun.lock"], Torch: image.Labels["dev.crun.torch"]},
+		Env:        image.Env,
+		Entrypoint: image.Entrypoint,
+		WorkingDir: image.WorkingDir,
+		Arch:       image.Architecture,
+	}
+}
+
+// defaultName names a run after its script and the random end of its id.
+func defaultName(command, id string) string {
+	base := strings.ToLower(strings.TrimSuffix(filepath.Base(command), ".py"))
+	var b strings.Builder
+	for _, r := range base {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	name := strings.Trim(b.String(), "-")
+	if len(name) > 40 {
+		name = strings.TrimRight(name[:40], "-")
+	}
+	if name == "" {
+		name = "run"
+	}
+	return name + "-" + id[len(id)-4:]
+}
+
+// streams decides whether the run has a terminal and whether its stdin is
+// open: a terminal where stdin and stdout are one and this command is in the
+// foreground of it, stdin where it is no terminal or the run has one.
+func (app *App) streams(o *runOptions) (tty, interactive bool) {
+	if o.detach {
+		return false, false
+	}
+	in, out := terminal(app.In), terminal(app.Out)
+	tty = in != nil && out != nil && inForeground(in)
+	switch {
+	case o.tty:
+		tty = true
+	case o.noTTY:
+		tty = false
+	}
+	interactive = o.interactive || tty || in == nil && app.In != nil
+	return tty, interactive
+}
+
+// terminal gives the terminal behind a stream, or nil.
+func terminal(stream any) *os.File {
+	if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// inForeground tells whether this process may use its terminal: a background
+// job (crun run ... &) is stopped when it tries.
+func inForeground(terminal *os.File) bool {
+	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// ownHome is the folder that is HOME in runs.
+func (app *App) ownHome() (string, error) {
+	cache, err := app.cacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "home"), nil
+}
+
+// cacheDir is crun's folder for what can be made again.
+func (app *App) cacheDir() (string, error) {
+	if dir := app.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "crun"), nil
+	}
+	home := app.Getenv("HOME")
+	if !filepath.IsAbs(home) {
+		return "", fmt.Errorf("no place for crun's cache: HOME is %q; set XDG_CACHE_HOME to a folder", home)
+	}
+	return filepath.Join(home, ".cache", "crun"), nil
+}

@@ -1,0 +1,262 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/distribution/reference"
+	"gopkg.in/yaml.v3"
+
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// reader puts what one file says into a Config and collects its mistakes.
+type reader struct {
+	doc    *yamlfile.Document
+	config *Config
+	errs   []error
+}
+
+// keys is a mapping's keys and what reads each one's value; path is the key
+// with those above it, "proxy.http".
+type keys map[string]func(path string, value *yaml.Node)
+
+func (c *Config) read(doc *yamlfile.Document) []error {
+	if doc.Root == nil {
+		return nil
+	}
+	r := &reader{doc: doc, config: c}
+	r.mapping("", doc.Root, keys{
+		"version":      r.version,
+		"base":         r.text(&c.Base, checkImage),
+		"toolbox_base": r.text(&c.ToolboxBase, checkImage),
+		"mirrors": r.nested(keys{
+			"conda": r.urls(&c.Mirrors.Conda),
+			"pip": r.nested(keys{
+				"index_url":        r.text(&c.Mirrors.Pip.IndexURL, checkURL),
+				"extra_index_urls": r.list(&c.Mirrors.Pip.ExtraIndexURLs, checkURL),
+			}),
+			"apt": r.urls(&c.Mirrors.Apt),
+		}),
+		"proxy": r.nested(keys{
+			"http":  r.text(&c.Proxy.HTTP, checkProxy),
+			"https": r.text(&c.Proxy.HTTPS, checkProxy),
+			"no":    r.noProxy,
+		}),
+		"ca":      r.text(&c.CA, checkBundle),
+		"scratch": r.text(&c.Scratch, checkFolder),
+		"engine":  r.text(&c.Engine, checkEngine),
+	})
+	return r.errs
+}
+
+func (r *reader) errorf(node *yaml.Node, format string, args ...any) {
+	r.errs = append(r.errs, yamlfile.Errorf(r.doc.At(node), format, args...))
+}
+
+// pairs walks a mapping whose keys must be text and come once.
+func (r *reader) pairs(path string, node *yaml.Node, each func(key, value *yaml.Node)) {
+	mapping := yamlfile.Resolve(node)
+	if mapping.Kind != yaml.MappingNode {
+		r.errorf(node, "%s must be a mapping of keys to values, not %s", orFile(path), yamlfile.Kind(node))
+		return
+	}
+	first := make(map[string]*yaml.Node)
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key := yamlfile.Resolve(mapping.Content[i])
+		if before := first[key.Value]; before != nil {
+			r.errorf(key, "%q is given twice, first in line %d; remove one of them", Redact(key.Value), before.Line)
+			continue
+		}
+		first[key.Value] = key
+		each(key, mapping.Content[i+1])
+	}
+}
+
+func orFile(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return path
+}
+
+func (r *reader) mapping(path string, node *yaml.Node, known keys) {
+	r.pairs(path, node, func(key, value *yaml.Node) {
+		full := strings.TrimPrefix(path+"."+key.Value, ".")
+		read, ok := known[key.Value]
+		if !ok {
+			var names []string
+			for name := range known {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			hint := yamlfile.DidYouMean(key.Value, names)
+			if hint == "" {
+				hint = "; there are " + strings.Join(names, ", ")
+			}
+			r.errorf(key, "unknown key %q%s", Redact(full), hint)
+			return
+		}
+		read(full, value)
+	})
+}
+
+func (r *reader) nested(known keys) func(string, *yaml.Node) {
+	return func(path string, node *yaml.Node) {
+		if !yamlfile.IsNull(node) { // a heading whose entries are commented out
+			r.mapping(path, node, known)
+		}
+	}
+}
+
+// value gives a single value that check accepts.
+func (r *reader) value(path string, node *yaml.Node, check func(string) error) (string, bool) {
+	value := yamlfile.Resolve(node)
+	switch {
+	case yamlfile.IsNull(node):
+		r.errorf(node, "%s has no value; give one or remove the line", path)
+		return "", false
+	case value.Kind != yaml.ScalarNode:
+		r.errorf(node, "%s must be a single value, not %s", path, yamlfile.Kind(node))
+		return "", false
+	}
+	text := strings.TrimSpace(value.Value)
+	if err := check(text); err != nil {
+		r.errorf(node, "%s is %q, which %v", path, Redact(text), err)
+		return "", false
+	}
+	return text, true
+}
+
+func (r *reader) set(path string, node *yaml.Node) { r.config.Origin[path] = r.doc.At(node).String() }
+
+func (r *reader) text(to *string, check func(string) error) func(string, *yaml.Node) {
+	return func(path string, node *yaml.Node) {
+		if text, ok := r.value(path, node, check); ok {
+			*to = text
+			r.set(path, node)
+		}
+	}
+}
+
+func (r *reader) list(to *[]string, check func(string) error) func(string, *yaml.Node) {
+	return func(path string, node *yaml.Node) {
+		list := yamlfile.Resolve(node)
+		if list.Kind != yaml.SequenceNode {
+			r.errorf(node, "%s must be a list, not %s; write [%s]", path, yamlfile.Kind(node), Redact(list.Value))
+			return
+		}
+		var all []string
+		for _, item := range list.Content {
+			if text, ok := r.value("an entry of "+path, item, check); ok {
+				all = append(all, text)
+			}
+		}
+		*to = all
+		r.set(path, node)
+	}
+}
+
+// mirrorName is a channel (conda-forge, pkgs/main) or an archive (debian).
+var mirrorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+
+// urls reads a mapping of names to URLs. The nearer file wins name by name.
+func (r *reader) urls(to *map[string]string) func(string, *yaml.Node) {
+	return func(path string, node *yaml.Node) {
+		if yamlfile.IsNull(node) {
+			return
+		}
+		r.pairs(path, node, func(key, value *yaml.Node) {
+			if !mirrorName.MatchString(key.Value) {
+				r.errorf(key, "%s has %q, which is not a name; write one such as conda-forge, and the URL behind it", path, Redact(key.Value))
+				return
+			}
+			full := path + "." + key.Value
+			if text, ok := r.value(full, value, checkURL); ok {
+				if *to == nil {
+					*to = make(map[string]string)
+				}
+				(*to)[key.Value] = text
+				r.set(full, value)
+			}
+		})
+	}
+}
+
+// noProxy takes a list or the comma-separated text of the variable NO_PROXY.
+func (r *reader) noProxy(path string, node *yaml.Node) {
+	if yamlfile.Resolve(node).Kind != yaml.SequenceNode {
+		r.text(&r.config.Proxy.No, func(string) error { return nil })(path, node)
+		return
+	}
+	var hosts []string
+	r.list(&hosts, func(string) error { return nil })(path, node)
+	r.config.Proxy.No = strings.Join(hosts, ",")
+}
+
+func (r *reader) version(path string, node *yaml.Node) {
+	r.value(path, node, func(text string) error {
+		if text != "1" {
+			return fmt.Errorf("this crun does not read; it reads version 1")
+		}
+		return nil
+	})
+}
+
+func checkImage(text string) error {
+	if _, err := reference.ParseNormalizedNamed(text); err != nil {
+		return fmt.Errorf("is not the name of an image; write one such as debian:bookworm-slim or registry.example.org/base@sha256:...")
+	}
+	return nil
+}
+
+func checkURL(text string) error { return checkScheme(text, "http", "https") }
+
+func checkProxy(text string) error { return checkScheme(text, "http", "https", "socks5", "socks5h") }
+
+// checkScheme wants a URL with a host. The parser's own error would print the
+// URL, with a password in it.
+func checkScheme(text string, schemes ...string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("is not a URL; write %s://HOST/PATH, with special characters in a password as %%XX", schemes[len(schemes)-1])
+	case !slices.Contains(schemes, u.Scheme):
+		return fmt.Errorf("does not start with %s; write it whole, such as https://HOST/PATH", strings.Join(schemes, ":// or ")+"://")
+	case u.Hostname() == "":
+		return fmt.Errorf("names no host; write it whole, such as %s://HOST/PATH", u.Scheme)
+	}
+	return nil
+}
+
+func checkEngine(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || !slices.Contains([]string{"unix", "tcp", "ssh"}, u.Scheme) || u.Host+u.Path == "" {
+		return fmt.Errorf("is not the address of an engine; write unix:///PATH, tcp://HOST:PORT or ssh://USER@HOST")
+	}
+	return nil
+}
+
+func checkFolder(text string) error {
+	if !filepath.IsAbs(text) || filepath.Clean(text) == "/" {
+		return fmt.Errorf("is not the absolute path of a folder; write one such as /scratch")
+	}
+	return nil
+}
+
+func checkBundle(text string) error {
+	if !filepath.IsAbs(text) {
+		return fmt.Errorf("is not an absolute path; write one such as /etc/ssl/certs/ca-certificates.crt")
+	}
+	if info, err := os.Stat(text); err != nil {
+		return fmt.Errorf("cannot be read (%w); name a bundle of certificates in PEM", err)
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("is not a file; name a bundle of certificates in PEM")
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+// Package dockerfiles writes the Dockerfiles that crun builds: one that chooses
+// the packages of an environment, one that makes its image. Both are pure
+// functions of their input. Every value in them is data: it is quoted, or
+// refused where a Dockerfile has no way to quote it.
+//
+// It also holds the programs that run inside a build (installer), which are
+// mounted there and never enter an image.
+package dockerfiles
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+//go:embed *.tmpl
+var templateFiles embed.FS
+
+//go:embed toolbox.txt installer
+var toolboxFiles embed.FS
+
+// Context is a Dockerfile with the files that it may take.
+type Context struct {
+	Dockerfile string
+	// Files are the contents by name below the context's root.
+	Files map[string][]byte
+}
+
+// Stages of the Dockerfiles.
+const (
+	// StageSolution holds SolutionFile alone.
+	StageSolution = "solution"
+	// StageSolve is the stage that chooses; it is never taken from the cache.
+	StageSolve = "solve"
+	// StageImage is the image.
+	StageImage = "image"
+	// StageCheck builds where the image's packages can be imported. Nothing
+	// of it is in the image.
+	StageCheck = "check"
+)
+
+// Files of the solve's Dockerfile.
+const (
+	RequestFile  = "request.json"
+	SolutionFile = "/solution.json"
+)
+
+// Secrets that the steps read when they are there. None decides whether a
+// step is cached.
+const (
+	// SecretCA is a bundle of certificates in PEM.
+	SecretCA = "crun-ca"
+	// SecretSources is JSON: where channels and indexes are fetched from.
+	SecretSources = "crun-sources"
+	// SecretApt is a line of sources.list for the toolbox, with CODENAME in the
+	// place of the release.
+	SecretApt = "crun-apt"
+	// SecretPipConf is a pip.conf for the toolbox.
+	SecretPipConf = "crun-pip"
+)
+
+// Solve is what the Dockerfile that chooses packages is written from.
+type Solve struct {
+	// Base is the image whose C library counts; ToolboxBase is a Debian with
+	// Python 3.10 or newer in its packages.
+	Base, ToolboxBase string
+	// Request is the content of RequestFile.
+	Request []byte
+}
+
+// Image is what an image's Dockerfile is written from.
+type Image struct {
+	Base, ToolboxBase string
+	// Layers are installed in this order: what changes rarely comes first.
+	Layers []Layer
+	// EnvDir is the environment's folder, EnvName what conda calls it.
+	EnvDir, EnvName string
+	// CondaCommand puts the conda command on PATH.
+	CondaCommand bool
+	// Variables are set in the image, in this order.
+	Variables []Pair
+	Labels    []Pair
+	// Imports are the modules that must be importable.
+	Imports []string
+}
+
+// Layer is one step of an image, with the list of packages that it installs.
+type Layer struct {
+	// Kind is conda or pip.
+	Kind string
+	// Title says in a person's words what the step does.
+	Title string
+	// File is the name of the list in the context, Content the list.
+	File    string
+	Content []byte
+}
+
+// The kinds of layers.
+const (
+	KindConda = "conda"
+	KindPip   = "pip"
+)
+
+// Pair is a name with its value.
+type Pair struct{ Name, Value string }
+
+// RenderSolve writes the Dockerfile that chooses packages. The error names a
+// value that cannot stand in one.
+func RenderSolve(s Solve) (*Context, error) {
+	files := toolbox()
+	files[RequestFile] = s.Request
+	return render("solve.Dockerfile.tmpl", s, files)
+}
+
+// RenderImage writes the Dockerfile of an image. The error names a value that
+// cannot stand in one.
+func RenderImage(i Image) (*Context, error) {
+	files := toolbox()
+	for _, layer := range i.Layers {
+		if layer.Kind != KindConda && layer.Kind != KindPip {
+			return nil, fmt.Errorf("no such kind of layer: %q", layer.Kind)
+		}
+		files[layer.File] = layer.Content
+	}
+	for _, module := range i.Imports {
+		if !moduleName.MatchString(module) {
+			return nil, fmt.Errorf("no name of a Python module: %q", module)
+		}
+	}
+	return render("image.Dockerfile.tmpl", i, files)
+}
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"reference": reference,
+	"directory": directory,
+	"file":      file,
+	"title":     title,
+	"variable":  variable,
+	"label":     label,
+	"value":     value,
+}).ParseFS(templateFiles, "*.tmpl"))
+
+func render(name string, data any, files map[string][]byte) (*Context, error) {
+	var text strings.Builder
+	if err := templates.ExecuteTemplate(&text, name, data); err != nil {
+		return nil, cause(err)
+	}
+	return &Context{Dockerfile: text.String(), Files: files}, nil
+}
+
+// toolbox gives the files that every Dockerfile takes.
+func toolbox() map[string][]byte {
+	files := map[string][]byte{}
+	err := fs.WalkDir(toolboxFiles, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files[path], err = toolboxFiles.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		panic(err) // the files are in the binary
+	}
+	return files
+}
+
+// FileNames lists the files of the context in order.
+func (c *Context) FileNames() []string {
+	return slices.Sorted(maps.Keys(c.Files))
+}

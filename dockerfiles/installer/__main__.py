@@ -1,0 +1,63 @@
+"""The part of crun that runs inside a build. It never enters the image.
+
+    solve REQUEST SOLUTION  choose the packages of an environment
+    conda LIST              install conda packages
+    pip LIST                install pip packages into a conda environment
+    uv ARGUMENT...          run uv, as pip would run it
+
+REQUEST, SOLUTION and LIST are JSON files; build/solution.go and build/context.go
+are the other side. What a person should know is printed; a failure ends with
+one line that starts with "crun: " and exit code 1.
+"""
+import json
+import os
+import sys
+
+TOOLS = "/run/crun/toolbox/opt/crun"
+sys.path.insert(0, TOOLS + "/site-packages")
+
+from common import Failure, sources  # noqa: E402
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    if "channels" in content:
+        content["channels"] = dict(content["channels"])  # name to address, in order
+    return content
+
+
+def main(command, *arguments):
+    # Link scripts and build backends may write to their home; nothing of it
+    # belongs in the image.
+    os.environ["HOME"] = "/run/crun/home"
+    os.environ["RATTLER_CACHE_DIR"] = "/run/crun/cache/rattler"
+    os.environ["PYTHONNOUSERSITE"] = "1"
+    os.makedirs(os.environ["HOME"], exist_ok=True)
+    sources.use_certificates()
+    if command == "solve":
+        import solve
+
+        request, solution = arguments
+        answer = solve.solve(read(request))
+        with open(solution, "w", encoding="utf-8") as file:
+            json.dump(answer, file)
+    elif command == "conda":
+        import conda
+
+        conda.install_list(read(arguments[0]))
+    elif command == "pip":
+        import pypi
+
+        pypi.install_list(read(arguments[0]))
+    else:
+        raise Failure(f"no such command: {command}")
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except Failure as failure:
+        sys.stdout.flush()
+        print(f"crun: {failure}", file=sys.stderr)
+        sys.exit(1)

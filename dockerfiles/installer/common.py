@@ -1,0 +1,85 @@
+"""What all parts of the installer share."""
+import json
+import os
+import subprocess
+
+
+TOOLS_UV = "/run/crun/toolbox/opt/crun/site-packages/bin/uv"
+
+
+class Failure(Exception):
+    """Something that a person can understand and act on."""
+
+
+class Sources:
+    """Where channels and indexes are fetched from: a secret of the build.
+
+    So neither a mirror's address nor a password decides whether a layer is
+    cached, and none is in a layer.
+    """
+
+    path = "/run/crun/sources.json"
+    certificates = "/run/crun/ca.pem"
+
+    def __init__(self):
+        content = {}
+        if os.path.exists(self.path) and os.path.getsize(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                content = json.load(file)
+        # Public address to the addresses that serve it here.
+        self.channels = content.get("channels") or {}
+        self.indexes = content.get("indexes") or {}
+
+    def use_certificates(self):
+        """Lets every program trust the certificates of the machine that asked."""
+        if os.path.exists(self.certificates) and os.path.getsize(self.certificates):
+            for name in ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"):
+                os.environ[name] = self.certificates
+
+    def index(self, url):
+        """The address that serves the index url here."""
+        return self.indexes.get(url, url)
+
+    def private(self, text):
+        """text with each public address replaced by the one to use here."""
+        for public, real in sorted(self.indexes.items(), key=lambda pair: -len(pair[0])):
+            text = text.replace(public, real)
+        return text
+
+    def public(self, text):
+        """text as it may be shown and kept: with public addresses alone."""
+        pairs = list(self.indexes.items())
+        pairs += [(public, real) for public, reals in self.channels.items() for real in reals]
+        for public, real in sorted(pairs, key=lambda pair: -len(pair[1])):
+            text = text.replace(real.rstrip("/"), public.rstrip("/"))
+        return text
+
+
+sources = Sources()
+
+
+def python_of(prefix):
+    return os.path.join(prefix, "bin", "python")
+
+
+def compile_bytecode(prefix):
+    """Compiles what has been installed, in the layer that installs it.
+
+    Otherwise each container would compile it again, or, for a user who may not
+    write there, each start of Python would.
+    """
+    python = python_of(prefix)
+    if not os.path.exists(python):
+        return
+    libraries = [
+        os.path.join(prefix, "lib", name)
+        for name in sorted(os.listdir(os.path.join(prefix, "lib")))
+        if name.startswith("python") and os.path.isdir(os.path.join(prefix, "lib", name))
+        and not os.path.islink(os.path.join(prefix, "lib", name))
+    ]
+    # Files that are no valid Python (templates, tests for Python 2) are common
+    # and harmless, so neither their messages nor the exit code matter.
+    subprocess.run(
+        [python, "-E", "-s", "-m", "compileall", "-q", "-j", "0", *libraries],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+    )

@@ -1,0 +1,154 @@
+"""Conda packages: rattler solves, fetches and links them."""
+import asyncio
+import json
+import os
+import tempfile
+import time
+
+import rattler
+from rattler.networking import Client
+from rattler.networking.middleware import MirrorMiddleware, RetryMiddleware
+
+from common import Failure, compile_bytecode, sources
+
+FIELDS = (
+    "name", "version", "build", "build_number", "subdir", "md5", "sha256", "size", "noarch", "depends",
+    "constrains", "license", "timestamp", "python_site_packages_path",
+)
+LARGE = 20 << 20  # bytes; smaller files are not worth a line
+
+
+def client():
+    middlewares = [RetryMiddleware(3)]
+    if sources.channels:
+        middlewares.insert(0, MirrorMiddleware(sources.channels))
+    return Client(middlewares, timeout=300)
+
+
+async def solve(request, specs):
+    """The records that fulfil specs, each dependency before what needs it."""
+    gateway = rattler.Gateway(cache_dir="/run/crun/cache/rattler/repodata", client=client())
+    virtual = []
+    for text in request["virtual"]:
+        name, _, version = text.partition("=")
+        version, _, build = version.partition("=")
+        virtual.append(rattler.GenericVirtualPackage(
+            rattler.PackageName(name), rattler.Version(version or "0"), build or "0"))
+    records = await rattler.solve(
+        list(request["channels"].values()),
+        [rattler.MatchSpec(spec, strict=False) for spec in specs],
+        gateway=gateway,
+        platforms=[request["platform"], "noarch"],
+        virtual_packages=virtual,
+        channel_priority=rattler.ChannelPriority.Flexible,
+    )
+    return rattler.PackageRecord.sort_topologically(records)
+
+
+def to_entry(record, channels):
+    """record as crun.lock has it: its channel by name, its file by its name."""
+    data = json.loads(record.to_json())
+    entry = {field: data[field] for field in FIELDS if data.get(field)}
+    for name, url in channels.items():
+        if record.url.startswith(url.rstrip("/") + "/"):
+            entry["channel"] = name
+            break
+    else:
+        raise Failure(f"{record.file_name} comes from {record.url}, which is no channel of the environment")
+    entry["file"] = record.file_name
+    features = data.get("track_features")
+    if features:
+        entry["track_features"] = features.split() if isinstance(features, str) else features
+    return entry
+
+
+def from_entry(entry, channels):
+    """The record of an entry of crun.lock."""
+    index = {field: entry[field] for field in FIELDS if field in entry and field not in ("md5", "sha256", "size")}
+    index.setdefault("build_number", 0)
+    index.setdefault("depends", [])
+    if "track_features" in entry:
+        index["track_features"] = " ".join(entry["track_features"])
+    with tempfile.NamedTemporaryFile("w", suffix=".json", dir="/run/crun") as file:
+        json.dump(index, file)
+        file.flush()
+        record = rattler.PackageRecord.from_index_json(file.name)
+    if "sha256" in entry:
+        record.sha256 = bytes.fromhex(entry["sha256"])
+    if "md5" in entry:
+        record.md5 = bytes.fromhex(entry["md5"])
+    if "size" in entry:
+        record.size = entry["size"]
+    channel = channels[entry["channel"]].rstrip("/")
+    url = f"{channel}/{entry['subdir']}/{entry['file']}"
+    return rattler.RepoDataRecord(record, entry["file"], url, channel)
+
+
+class Reporter:
+    """Tells what is fetched, where it is large enough to wait for."""
+
+    def __init__(self, records):
+        self.sizes = {record.name.normalized: record.size or 0 for record in records}
+        self.names = []
+
+    def on_populate_cache_start(self, operation, package_name):
+        self.names.append(package_name)
+        return len(self.names) - 1
+
+    def on_download_start(self, cache_entry):
+        name = self.names[cache_entry]
+        if self.sizes.get(name, 0) >= LARGE:
+            print(f"fetching {name} ({self.sizes[name] >> 20} MiB)", flush=True)
+        return cache_entry
+
+    def __getattr__(self, name):
+        if not name.startswith("on_"):
+            raise AttributeError(name)
+        return lambda *arguments: 0
+
+
+def install(records, prefix, platform):
+    """Links records into prefix, beside what is there."""
+    meta = os.path.join(prefix, "conda-meta")
+    installed = []
+    if os.path.isdir(meta):
+        installed = [
+            rattler.PrefixRecord.from_path(os.path.join(meta, name))
+            for name in sorted(os.listdir(meta)) if name.endswith(".json")
+        ]
+    start = time.monotonic()
+    new = {record.name.normalized for record in records}
+    kept = [record for record in installed if record.name.normalized not in new]
+    try:
+        asyncio.run(rattler.install(
+            [*kept, *records], prefix,
+            cache_dir="/run/crun/cache/rattler/packages",
+            installed_packages=installed,
+            platform=rattler.Platform(platform) if hasattr(rattler, "Platform") else rattler.Subdir(platform),
+            execute_link_scripts=True,
+            show_progress=False,
+            client=client(),
+            reporter=Reporter(records),
+        ))
+    except Exception as error:
+        raise Failure("installing conda packages: " + explain(error)) from None
+    size = sum(record.size or 0 for record in records) >> 20
+    print(f"{len(records)} conda packages ({size} MiB packed) in {time.monotonic() - start:.1f} s", flush=True)
+
+
+def explain(error):
+    """An error's text with its causes, without this machine's addresses."""
+    text = str(error)
+    cause = error.__cause__
+    while cause is not None:
+        if str(cause) not in text:
+            text += f": {cause}"
+        cause = cause.__cause__
+    return sources.public(text)
+
+
+def install_list(content):
+    channels = content["channels"]
+    records = [from_entry(entry, channels) for entry in content["packages"]]
+    install(records, content["prefix"], content["platform"])
+    compile_bytecode(content["prefix"])

@@ -1,0 +1,191 @@
+"""Pip packages: uv chooses and installs them around what conda brings."""
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from common import Failure, TOOLS_UV, compile_bytecode, python_of, sources
+
+PYPI = "https://pypi.org/simple"
+
+
+class NoSolution(Exception):
+    """The requirements cannot be fulfilled; the text says why."""
+
+
+def run_uv(*arguments):
+    environment = {
+        **os.environ,
+        "UV_CACHE_DIR": "/run/crun/cache/uv", "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
+        "UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": "300",
+    }
+    return subprocess.run([TOOLS_UV, *arguments], env=environment, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def compile_requirements(request, prefix, notes):
+    """The exact pip packages, as crun.lock has them."""
+    provided = distributions(prefix)
+    excluded = sorted(set(provided) - replaced(request["pip"], provided, notes))
+    with tempfile.TemporaryDirectory(dir="/run/crun") as folder:
+        requirements = os.path.join(folder, "requirements.in")
+        excludes = os.path.join(folder, "excludes.txt")
+        with open(requirements, "w", encoding="utf-8") as file:
+            file.writelines(sources.private(line) + "\n" for line in request["pip"])
+        with open(excludes, "w", encoding="utf-8") as file:
+            file.writelines(name + "\n" for name in excluded)
+        result = run_uv(
+            "pip", "compile", "--python", python_of(prefix), "--quiet", "--no-header", "--no-annotate",
+            "--generate-hashes", "--emit-index-annotation", "--index-strategy", "unsafe-best-match",
+            *where(request["indexes"], request["pip_options"]), "--excludes", excludes, requirements)
+        if result.returncode == 0:
+            return parse(result.stdout)
+        uv_text = sources.public(result.stderr.strip()).replace(folder + "/requirements.in", "the pip section")
+        if "No solution found" in uv_text or "Failed to fetch" in uv_text:
+            raise NoSolution(uv_text)
+        found = ask_pip(prefix, requirements, request["indexes"])
+    if found is None:
+        raise NoSolution(uv_text)
+    notes.append("uv does not take these requirements, so pip chose the packages: " + uv_text.splitlines()[0])
+    return found
+
+
+def distributions(prefix):
+    """Name to version of each Python distribution in prefix."""
+    code = (
+        "import importlib.metadata as m, json\n"
+        "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions() if d.metadata['Name']}))")
+    result = subprocess.run([python_of(prefix), "-E", "-s", "-c", code], stdout=subprocess.PIPE, text=True, check=False)
+    if result.returncode:
+        raise Failure("the environment's python does not start in the base image; its message is above")
+    return {canonicalize_name(name): version for name, version in json.loads(result.stdout).items()}
+
+
+def replaced(lines, provided, notes):
+    """Names that conda provides in another version than the file asks pip for."""
+    names = set()
+    for line in lines:
+        try:
+            requirement = Requirement(line)
+            name = canonicalize_name(requirement.name)
+            if name not in provided or requirement.marker and not requirement.marker.evaluate():
+                continue
+            if requirement.url or not requirement.specifier.contains(Version(provided[name]), prereleases=True):
+                names.add(name)
+                notes.append(f"pip replaces conda's {name} {provided[name]}, because the file asks pip for {line}")
+        except (InvalidRequirement, InvalidVersion):
+            continue
+    return names
+
+
+def parse(text):
+    """The entries of a requirements file that uv wrote."""
+    entries = []
+    for line in sources.public(text.replace("\\\n", " ")).splitlines():
+        index = re.fullmatch(r"\s*# from (\S+)", line)
+        if index and entries:
+            entries[-1]["index"] = index.group(1)
+            continue
+        if not line.strip() or line.lstrip().startswith(("#", "-")):
+            continue
+        head, *hashes = re.split(r"\s+--hash=", line.strip())
+        head, _, marker = head.partition(" ; ")
+        entry = {"hashes": hashes} if hashes else {}
+        if marker:
+            entry["markers"] = marker.strip()
+        if " @ " in head:
+            entry["name"], entry["url"] = head.split(" @ ", 1)
+        else:
+            entry["name"], entry["version"] = head.split("==", 1)
+        entry["name"] = entry["name"].strip()
+        entries.append(entry)
+    return entries
+
+
+def ask_pip(prefix, requirements, indexes):
+    """What pip would install, or None where it has no answer either."""
+    first, *more = [sources.index(url) for url in indexes]
+    with tempfile.NamedTemporaryFile(suffix=".json", dir="/run/crun") as report:
+        result = subprocess.run(
+            [python_of(prefix), "-E", "-s", "-m", "pip", "install", "--dry-run", "--quiet", "--no-input",
+             "--disable-pip-version-check", "--no-cache-dir", "--index-url", first,
+             *(argument for url in more for argument in ("--extra-index-url", url)),
+             "--report", report.name, "-r", requirements],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        if result.returncode:
+            return None
+        content = json.load(report)
+    entries = []
+    for item in content["install"]:
+        entry = {"name": canonicalize_name(item["metadata"]["name"]), "version": item["metadata"]["version"]}
+        hashes = item["download_info"].get("archive_info", {}).get("hashes", {})
+        if "sha256" in hashes:
+            entry["hashes"] = ["sha256:" + hashes["sha256"]]
+        if item.get("is_direct"):
+            entry["url"] = sources.public(item["download_info"]["url"])
+            vcs = item["download_info"].get("vcs_info")
+            if vcs:
+                entry["url"] = f"{vcs['vcs']}+{entry['url']}@{vcs['commit_id']}"
+        else:
+            entry["index"] = PYPI
+        entries.append(entry)
+    return entries
+
+
+def install_list(content):
+    prefix = content["prefix"]
+    python = python_of(prefix)
+    hashed = [entry for entry in content["packages"] if entry.get("hashes")]
+    other = [entry for entry in content["packages"] if not entry.get("hashes")]
+    for entries, options in ((hashed, ["--require-hashes"]), (other, [])):
+        if entries:
+            install(entries, python, [*options, *where(content["indexes"], content["options"])])
+    compile_bytecode(prefix)
+    check(python, {entry["name"] for entry in content["packages"]})
+
+
+def where(indexes, options):
+    """uv's arguments for the indexes, the first one being the default."""
+    first, *more = [sources.index(url) for url in indexes]
+    extra = [argument for url in more for argument in ("--index", url)]
+    return ["--default-index", first, *extra, *(sources.private(option) for option in options)]
+
+
+def install(entries, python, options):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", dir="/run/crun", encoding="utf-8") as file:
+        for entry in entries:
+            line = entry["name"]
+            line += f" @ {entry['url']}" if entry.get("url") else f"=={entry['version']}"
+            if entry.get("markers"):
+                line += f" ; {entry['markers']}"
+            line += "".join(f" --hash={value}" for value in entry.get("hashes", []))
+            file.write(sources.private(line) + "\n")
+        file.flush()
+        result = run_uv(
+            "pip", "install", "--python", python, "--no-deps", "--index-strategy", "unsafe-best-match",
+            *options, "-r", file.name)
+    print(sources.public(result.stderr).strip(), flush=True)
+    if result.returncode:
+        raise Failure("installing the pip packages failed; uv's message is above")
+
+
+def check(python, ours):
+    """Refuses packages that contradict one another, where pip's are among them.
+
+    Conda's own packages are often at odds with their Python metadata, without
+    harm: those are only shown.
+    """
+    result = run_uv("pip", "check", "--python", python)
+    if result.returncode == 0:
+        return
+    lines = [line for line in result.stderr.splitlines() if line.startswith("The package")]
+    for line in lines:
+        print(line, flush=True)
+    for line in lines:
+        if any(re.search(rf"`{re.escape(name)}`", line) for name in ours):
+            raise Failure("pip packages contradict others: " + line)

@@ -1,0 +1,68 @@
+package dockerfiles
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+	"unicode"
+)
+
+// Patterns of what stands in a Dockerfile without quotes. They are narrower
+// than what engines take: whoever needs more gets an error, nobody gets a
+// Dockerfile that means something else.
+var (
+	referencePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
+	directoryPattern = regexp.MustCompile(`^(/[A-Za-z0-9._+-]+)+$`)
+	filePattern      = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+	variablePattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	labelPattern     = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+	titlePattern     = regexp.MustCompile(`^[A-Za-z0-9 ,.:/()_+-]+$`)
+	moduleName       = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+)
+
+func bare(what string, pattern *regexp.Regexp) func(string) (string, error) {
+	return func(text string) (string, error) {
+		if !pattern.MatchString(text) {
+			return "", fmt.Errorf("%q cannot be a %s in a Dockerfile", text, what)
+		}
+		return text, nil
+	}
+}
+
+var (
+	reference = bare("reference of an image", referencePattern)
+	directory = bare("folder", directoryPattern)
+	file      = bare("file name", filePattern)
+	variable  = bare("variable's name", variablePattern)
+	label     = bare("label's name", labelPattern)
+)
+
+// title quotes a step's title for the shell.
+func title(text string) (string, error) {
+	if !titlePattern.MatchString(text) {
+		return "", fmt.Errorf("%q cannot be a step's title in a Dockerfile", text)
+	}
+	return "'" + text + "'", nil
+}
+
+// value quotes the value of a variable or label: what follows a backslash, a
+// quote or a dollar sign is taken as it is. A Dockerfile has no way to write a
+// line break in one.
+func value(text string) (string, error) {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return "", fmt.Errorf("%q holds a line break or another control character, which the variable of an image cannot hold", text)
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`).Replace(text) + `"`, nil
+}
+
+// cause takes the template's own words off an error of ours.
+func cause(err error) error {
+	var exec template.ExecError
+	if errors.As(err, &exec) {
+		for err = exec.Err; errors.Unwrap(err) != nil; err = errors.Unwrap(err) {
+		}
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+// Command bench measures crun against plain docker in pairs of runs and prints
+// a table in Markdown, whose ratios are the README's numbers. It asserts
+// nothing: machines are shared and noisy.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+func main() {
+	crun := flag.String("crun", "bin/crun", "the crun to measure")
+	project := flag.String("project", "examples", "the repository whose environment is built and run")
+	pairs := flag.Int("pairs", 20, "pairs of runs for each comparison")
+	flag.Parse()
+	if err := bench(*crun, *project, *pairs); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func bench(crun, project string, pairs int) error {
+	project, err := filepath.Abs(project)
+	if err != nil {
+		return err
+	}
+	image, err := builtImage(crun, project)
+	if err != nil {
+		return err
+	}
+	b := &suite{crun: crun, project: project, image: image, pairs: pairs}
+	fmt.Println("| what | crun | beside it | ratio, median (lowest to highest) | aim |")
+	fmt.Println("| --- | --- | --- | --- | --- |")
+	for _, measure := range []func() error{b.startup, b.run, b.noopBuild, b.imageSize} {
+		if err := measure(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// suite holds what the measurements share.
+type suite struct {
+	crun, project, image string
+	pairs                int
+}
+
+// row prints the result of a series of pairs.
+func row(what, beside string, r result, aim string) {
+	fmt.Printf("| %s | %s | %s %s | %.2f (%.2f to %.2f, %d pairs) | %s |\n",
+		what, shown(r.a), beside, shown(r.b), r.ratio, r.lowest, r.highest, r.pairs, aim)
+}
+
+// shown rounds a duration to what can be told apart.
+func shown(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	}
+	return fmt.Sprintf("%.2f s", d.Seconds())
+}

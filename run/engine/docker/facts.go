@@ -1,0 +1,138 @@
+package docker
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/system"
+	"golang.org/x/sync/errgroup"
+
+	"crun.dev/crun/internal/endpoint"
+	"crun.dev/crun/run/engine"
+)
+
+// Facts tells what the engine and its host are and can do. It asks once.
+func (e *Engine) Facts(ctx context.Context) (engine.Facts, error) {
+	if err := e.connect(ctx); err != nil {
+		return engine.Facts{}, err
+	}
+	e.factsMu.Lock()
+	defer e.factsMu.Unlock()
+	if e.facts != nil {
+		return *e.facts, nil
+	}
+	var info system.Info
+	var version types.Version
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) { info, err = e.api.Info(gctx); return err })
+	g.Go(func() (err error) { version, err = e.api.ServerVersion(gctx); return err })
+	if err := g.Wait(); err != nil {
+		return engine.Facts{}, e.explain(err, subject{})
+	}
+	hostname, _ := os.Hostname() // "" is no engine's name, so all count as remote
+	facts := factsOf(e.ep, info, version, e.api.ClientVersion(), hostname)
+	if !facts.Remote {
+		facts.addLocal(e.ep, info, machine{})
+	}
+	e.facts = &facts.Facts
+	return facts.Facts, nil
+}
+
+type localFacts struct{ engine.Facts }
+
+// factsOf reads what the engine says of itself. It is pure.
+func factsOf(ep endpoint.Endpoint, info system.Info, version types.Version, api, hostname string) localFacts {
+	f := engine.Facts{
+		Endpoint:       ep.Host,
+		Name:           "Docker Engine",
+		Version:        info.ServerVersion,
+		APIVersion:     api,
+		Arch:           arch(info.Architecture),
+		CPUs:           info.NCPU,
+		Memory:         info.MemTotal,
+		Swap:           -1,
+		CgroupVersion:  1,
+		CgroupDriver:   info.CgroupDriver,
+		SwapLimit:      info.SwapLimit,
+		DefaultRuntime: info.DefaultRuntime,
+		DataRoot:       info.DockerRootDir,
+	}
+	if n, err := strconv.Atoi(info.CgroupVersion); err == nil {
+		f.CgroupVersion = n
+	}
+	// The socket may be forwarded (ssh -L), or crun may run in a container
+	// that has it mounted: in both the engine's files are not ours. Docker
+	// Desktop is a machine of its own too, but one that shares our files.
+	f.Remote = ep.Remote || info.Name != hostname && info.OperatingSystem != "Docker Desktop"
+	for _, option := range info.SecurityOptions {
+		if strings.HasPrefix(option, "name=rootless") || option == "rootless" {
+			f.Rootless = true
+		}
+	}
+	for _, status := range info.DriverStatus {
+		if status == [2]string{"driver-type", "io.containerd.snapshotter.v1"} {
+			f.ContainerdStore = true
+		}
+	}
+	for _, component := range version.Components {
+		if strings.HasPrefix(component.Name, "Podman") {
+			f.Name, f.Version = "Podman", component.Version
+		}
+	}
+	for _, device := range info.DiscoveredDevices {
+		if device.Source == "cdi" {
+			f.GPUDevices = append(f.GPUDevices, device.ID)
+		}
+	}
+	_, nvidia := info.Runtimes["nvidia"]
+	setGPUs(&f, nvidia)
+	return localFacts{f}
+}
+
+// setGPUs sorts the devices and chooses the driver: CDI where its devices are
+// known, for there nothing else has to be set up; else nvidia's where its
+// runtime shows that its toolkit is.
+func setGPUs(f *engine.Facts, nvidia bool) {
+	slices.Sort(f.GPUDevices)
+	f.GPUDevices = slices.Compact(f.GPUDevices)
+	switch {
+	case slices.ContainsFunc(f.GPUDevices, func(id string) bool { return strings.HasPrefix(id, gpuKind+"=") }):
+		f.GPUDriver = "cdi"
+	case nvidia:
+		f.GPUDriver = "nvidia"
+	}
+}
+
+// addLocal adds what the engine does not say and its machine, which is ours,
+// does.
+func (f *localFacts) addLocal(ep endpoint.Endpoint, info system.Info, m machine) {
+	f.Swap = m.swap()
+	if u, err := url.Parse(ep.Host); err == nil && u.Scheme == "unix" && f.Name != "Podman" {
+		f.MaxRlimits = m.maxRlimits(strings.TrimPrefix(ep.Host, "unix://"), f.Rootless)
+	}
+	if f.GPUDriver != "" {
+		return
+	}
+	// Before 28.2 an engine with CDI does not tell its devices, and an engine
+	// never tells that it found nvidia's hook when it started.
+	if len(f.GPUDevices) == 0 {
+		f.GPUDevices = m.cdiDevices(info.CDISpecDirs)
+	}
+	setGPUs(&f.Facts, m.nvidiaHook())
+}
+
+// arch gives the architecture as images name it.
+func arch(machine string) string {
+	switch machine {
+	case "x86_64":
+		return "amd64"
+	case "aarch64":
+		return "arm64"
+	}
+	return machine
+}

@@ -1,0 +1,172 @@
+package docker
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"gopkg.in/yaml.v3"
+)
+
+// machine reads files of the engine's host, where that is this one.
+type machine struct {
+	root string // in front of every path, for tests
+}
+
+// gpuKind is how CDI names NVIDIA's GPUs.
+const gpuKind = "nvidia.com/gpu"
+
+// swap is the host's swap in bytes, or -1.
+func (m machine) swap() int64 {
+	data, err := os.ReadFile(m.root + "/proc/meminfo")
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(data)) {
+		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "SwapTotal:" {
+			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				return kib * 1024
+			}
+		}
+	}
+	return -1
+}
+
+// cdiDevices names the devices of the CDI specifications in these folders. A
+// file that cannot be read or understood is passed over, as engines do.
+func (m machine) cdiDevices(dirs []string) []string {
+	var devices []string
+	for _, dir := range dirs {
+		for _, pattern := range []string{"*.yaml", "*.json"} {
+			files, _ := filepath.Glob(filepath.Join(m.root+dir, pattern))
+			for _, file := range files {
+				data, err := os.ReadFile(file)
+				if err != nil {
+					continue
+				}
+				var spec struct {
+					Kind    string `yaml:"kind"`
+					Devices []struct {
+						Name string `yaml:"name"`
+					} `yaml:"devices"`
+				}
+				// JSON is YAML.
+				if yaml.Unmarshal(data, &spec) != nil {
+					continue
+				}
+				for _, device := range spec.Devices {
+					devices = append(devices, spec.Kind+"="+device.Name)
+				}
+			}
+		}
+	}
+	return devices
+}
+
+// nvidiaHook tells whether the program is there that an engine looks for in
+// its PATH when it starts, to have a GPU driver called nvidia.
+func (m machine) nvidiaHook() bool {
+	for _, dir := range []string{"/usr/bin", "/usr/local/bin", "/usr/sbin", "/usr/local/sbin", "/usr/local/nvidia/toolkit"} {
+		if unix.Access(m.root+dir+"/nvidia-container-runtime-hook", unix.X_OK) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// maxRlimits is how far the engine behind a socket may raise the limits of a
+// process, by the names that a plan has for them, with -1 for "at will". It is
+// nil where that cannot be told: systemd may hold the socket, or /proc hide
+// other users' processes.
+//
+// A daemon with CAP_SYS_RESOURCE raises everything, but descriptors no higher
+// than fs.nr_open. One without (rootless, or itself in a container) keeps to
+// its own hard limits.
+func (m machine) maxRlimits(socket string, rootless bool) map[string]int64 {
+	pid := peer(socket)
+	if pid <= 1 {
+		return nil
+	}
+	proc := m.root + "/proc/" + strconv.Itoa(pid)
+	limits, err := os.ReadFile(proc + "/limits")
+	if err != nil {
+		return nil
+	}
+	status, err := os.ReadFile(proc + "/status")
+	if err != nil {
+		return nil
+	}
+	if rootless || !hasSysResource(status) {
+		return hardLimits(limits)
+	}
+	max := map[string]int64{"memlock": -1, "stack": -1}
+	if data, err := os.ReadFile(m.root + "/proc/sys/fs/nr_open"); err == nil {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil {
+			max["nofile"] = n
+		}
+	}
+	return max
+}
+
+// hardLimits reads /proc/PID/limits.
+func hardLimits(limits []byte) map[string]int64 {
+	names := map[string]string{"Max open files": "nofile", "Max locked memory": "memlock", "Max stack size": "stack"}
+	max := map[string]int64{}
+	s := bufio.NewScanner(bytes.NewReader(limits))
+	for s.Scan() {
+		line := s.Text()
+		for prefix, name := range names {
+			rest, ok := strings.CutPrefix(line, prefix)
+			if !ok {
+				continue
+			}
+			fields := strings.Fields(rest) // soft, hard, unit
+			if len(fields) < 2 {
+				continue
+			}
+			if fields[1] == "unlimited" {
+				max[name] = -1
+			} else if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				max[name] = n
+			}
+		}
+	}
+	return max
+}
+
+// hasSysResource reads /proc/PID/status.
+func hasSysResource(status []byte) bool {
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			caps, err := strconv.ParseUint(strings.TrimSpace(rest), 16, 64)
+			return err == nil && caps&(1<<unix.CAP_SYS_RESOURCE) != 0
+		}
+	}
+	return false
+}
+
+// peer is the process that listens on a socket, as the kernel noted it; 0
+// where it cannot be told.
+func peer(socket string) int {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return 0
+	}
+	defer conn.Close()
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0
+	}
+	pid := 0
+	_ = raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = int(cred.Pid)
+		}
+	})
+	return pid
+}

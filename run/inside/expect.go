@@ -1,0 +1,92 @@
+package inside
+
+import (
+	"slices"
+
+	"crun.dev/crun/run/plan"
+)
+
+// Expect draws from p what init has to find and to do. It is pure.
+func Expect(p *plan.Plan) Expectation {
+	e := Expectation{
+		Version:   Version,
+		Run:       p.ID,
+		Strict:    p.Strict,
+		TimeLimit: p.TimeLimit,
+		Grace:     p.Grace,
+		Env:       map[string]string{},
+	}
+	if p.Spec.Linux != nil && p.Spec.Linux.Resources != nil {
+		r := p.Spec.Linux.Resources
+		if r.Memory != nil {
+			e.Memory, e.MemorySwap = r.Memory.Limit, r.Memory.Swap
+		}
+		if r.CPU != nil {
+			e.CPUSet = r.CPU.Cpus
+			if r.CPU.Quota != nil && r.CPU.Period != nil {
+				period := int64(*r.CPU.Period)
+				e.CPUQuota, e.CPUPeriod = r.CPU.Quota, &period
+			}
+		}
+		if r.Pids != nil {
+			e.Pids = r.Pids.Limit
+		}
+	}
+	if size, ok := p.TmpfsSize(plan.ShmPath); ok {
+		e.ShmSize = &size
+	}
+	if size, ok := p.TmpfsSize(plan.TmpPath); ok {
+		e.TmpSize = &size
+	}
+	e.GPUs = expectGPUs(p.GPUs)
+
+	process := p.Spec.Process
+	if process == nil {
+		return e
+	}
+	for _, field := range rlimitFields {
+		if value, ok := p.Rlimit(field.spec); ok {
+			*field.asked(&e) = &value
+		}
+	}
+	user := process.User
+	e.UID, e.GID, e.Umask = &user.UID, &user.GID, user.Umask
+	for _, name := range watchedEnv() {
+		if value, ok := p.Getenv(name); ok && !slices.Contains(p.SecretEnv, name) {
+			e.Env[name] = value
+		}
+	}
+	return e
+}
+
+// expectGPUs gives how many GPUs may be seen. A MIG device shows the files of
+// its whole GPU, so that ids say nothing about the number of files.
+func expectGPUs(g *plan.GPUs) *int {
+	n := 0
+	switch {
+	case g == nil:
+	case g.Count > 0:
+		n = g.Count
+	default:
+		return nil
+	}
+	return &n
+}
+
+// watchedEnv are the variables whose values decide whether a limit works.
+func watchedEnv() []string {
+	return append(plan.ThreadVars(), plan.WorkersVar, "TMPDIR", "NVIDIA_VISIBLE_DEVICES")
+}
+
+// rlimitFields ties the limits of each process to their names: in a plan, in
+// the runtime specification, and in an Expectation.
+var rlimitFields = []struct {
+	field, spec string
+	asked       func(*Expectation) **int64
+}{
+	{"nofile", "RLIMIT_NOFILE", func(e *Expectation) **int64 { return &e.NoFile }},
+	{"memlock", "RLIMIT_MEMLOCK", func(e *Expectation) **int64 { return &e.MemLock }},
+	{"stack", "RLIMIT_STACK", func(e *Expectation) **int64 { return &e.Stack }},
+	{"core", "RLIMIT_CORE", func(e *Expectation) **int64 { return &e.Core }},
+	{"address_space", "RLIMIT_AS", func(e *Expectation) **int64 { return &e.AddressSpace }},
+}

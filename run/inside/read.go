@@ -1,0 +1,84 @@
+package inside
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"crun.dev/crun/run/plan"
+)
+
+// Read gives the limits that the kernel holds for the calling process. What
+// cannot be read is nil. environ is what os.Environ gives.
+func Read(e Expectation, environ []string) Limits {
+	l := Limits{Version: Version, Time: time.Now().UTC()}
+	FindCgroup("/").limits(&l)
+	readProcess(&l)
+	if r, ok := l.Rlimits["nofile"]; ok && e.NoFile == nil {
+		r.Soft = nil
+		l.Rlimits["nofile"] = r
+	}
+	l.Shm, l.Tmp = readFilesystem(plan.ShmPath), readFilesystem(plan.TmpPath)
+	l.Devices = gpuDevices("/dev")
+	l.UID, l.GID = uint32(os.Getuid()), uint32(os.Getgid())
+	if groups, err := os.Getgroups(); err == nil {
+		for _, g := range groups {
+			l.Groups = append(l.Groups, uint32(g))
+		}
+	}
+	l.Env = map[string]string{}
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if _, asked := e.Env[name]; asked || slices.Contains(watchedEnv(), name) {
+			l.Env[name] = value
+		}
+	}
+	return l
+}
+
+// ReadCounters gives what the cgroup and the file systems have counted so far.
+func ReadCounters() *Counters {
+	c := &Counters{}
+	FindCgroup("/").counters(c)
+	if f := readFilesystem(plan.ShmPath); f != nil {
+		c.ShmUsed = &f.Used
+	}
+	if f := readFilesystem(plan.TmpPath); f != nil {
+		c.TmpUsed = &f.Used
+	}
+	return c
+}
+
+// gpuDevices lists the device files of GPUs: those of nvidia's driver, of
+// AMD's, of Direct Rendering and of WSL.
+func gpuDevices(dev string) []string {
+	var found []string
+	for _, pattern := range []string{"nvidia*", "nvidia-caps/*", "kfd", "dxg", "dri/*"} {
+		// The patterns are fixed: the only error is a bad pattern.
+		names, _ := filepath.Glob(filepath.Join(dev, pattern))
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil && !info.IsDir() {
+				found = append(found, name)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// CountGPUs gives how many of devices are a GPU of nvidia's: /dev/nvidia0 is
+// one, /dev/nvidiactl and /dev/nvidia-uvm are not.
+func CountGPUs(devices []string) int {
+	n := 0
+	for _, device := range devices {
+		if index, ok := strings.CutPrefix(filepath.Base(device), "nvidia"); ok {
+			if _, err := strconv.ParseUint(index, 10, 16); err == nil {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,220 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/record"
+)
+
+// Adopt takes up the run of a monitor that died: one that still runs is
+// followed to its end, one that has ended is completed, one that never started
+// is cleaned up. It returns when the record is complete. ErrUnreachable: the
+// engine cannot be asked, and the record is as it was.
+func (o *Owner) Adopt(ctx context.Context) error {
+	if err := o.load(); err != nil {
+		return err
+	}
+	o.event("adopted", nil)
+	c, err := o.resume(ctx)
+	if err != nil || c == nil {
+		return err
+	}
+	return o.see(ctx, c)
+}
+
+// resume finds out how the run stands and does what that asks for. It gives a
+// connection where the container still runs, and nil where the record has been
+// completed.
+func (o *Owner) resume(ctx context.Context) (*connection, error) {
+	if err := o.findContainer(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if o.log == nil {
+		if o.log, err = o.Record.OpenLog(o.Log); err != nil {
+			return nil, err
+		}
+	}
+	if o.state.Phase.Over() {
+		o.finish(ctx)
+		return nil, o.complete()
+	}
+	var container engine.State
+	if o.state.Container == "" {
+		err = engine.ErrNotFound
+	} else {
+		container, err = o.Engine.State(ctx, o.state.Container)
+	}
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return nil, o.vanished()
+	case err != nil:
+		return nil, err
+	case container.Status == "created":
+		why := errors.New("crun was killed before the start")
+		if err := o.undo(ctx, o.state.Container, why); err != why {
+			return nil, err
+		}
+		if o.Ended != nil {
+			o.Ended(o.state)
+		}
+		return nil, nil
+	}
+	c, err := o.rejoin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.state.Monitor = os.Getpid()
+	if o.state.Phase == record.Creating {
+		o.started(container.Started)
+	} else {
+		if err := o.Record.SetState(o.state); err != nil {
+			o.warn(err)
+		}
+		if o.Started != nil {
+			o.Started()
+		}
+	}
+	return c, nil
+}
+
+// findContainer looks for a container that was created and not written down.
+func (o *Owner) findContainer(ctx context.Context) error {
+	if o.state.Container != "" || o.state.Phase != record.Creating {
+		return nil
+	}
+	all, err := o.Engine.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.Run == o.Record.ID {
+			o.state.Container = c.ID
+		}
+	}
+	return nil
+}
+
+// finish removes what may be left of a run that is over.
+func (o *Owner) finish(ctx context.Context) {
+	if !o.state.Removed && o.state.Container != "" {
+		o.remove(ctx, o.state.Container)
+		return
+	}
+	o.removeScratch()
+	o.state.Removed = true
+}
+
+// vanished writes that the container is gone.
+func (o *Owner) vanished() error {
+	o.removeScratch()
+	s := &o.state
+	s.Finished, s.Removed = time.Now().UTC(), true
+	code := ExitFailed
+	s.ExitCode = &code
+	if s.Phase == record.Creating {
+		s.Phase, s.Message = record.Failed, "crun was killed before the start"
+	} else {
+		s.Phase, s.Message = record.Lost, "the container vanished while nobody watched; how the run ended is not known"
+		s.ExitCode = nil
+	}
+	o.event(string(s.Phase), nil)
+	if err := o.Record.SetState(*s); err != nil {
+		return err
+	}
+	return o.complete()
+}
+
+// rejoin connects to a container that was started by another: the whole log is
+// read from the engine's copy, and what the record has already is passed over.
+func (o *Owner) rejoin(ctx context.Context) (*connection, error) {
+	id := o.state.Container
+	ctx, cancel := context.WithCancel(ctx)
+	stream, err := o.Engine.Logs(ctx, id, true)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	c := &connection{id: id, stream: stream, cancel: cancel, drained: make(chan struct{})}
+	if c.exit, err = o.Engine.Wait(ctx, id); err != nil {
+		c.close()
+		return nil, err
+	}
+	o.watch(ctx, id)
+	stdout := &follower{to: o.log.Stdout(), have: o.Record.ReadLog(), log: o.log}
+	stderr := &follower{to: o.log.Stderr(), have: o.Record.ReadLog(), log: o.log, stderr: true}
+	// Each reads up to here and not what the other writes meanwhile.
+	stdout.until, stderr.until = o.log.Total(), o.log.Total()
+	go func() {
+		defer close(c.drained)
+		defer stdout.have.Close()
+		defer stderr.have.Close()
+		stream.Demux(stdout, stderr)
+	}()
+	return c, nil
+}
+
+// follower writes one stream of the engine's copy into the log and leaves out
+// what is there already. Where the two differ the engine has dropped the
+// beginning of its copy (it is bounded), and a gap says so.
+type follower struct {
+	to     io.Writer
+	log    *record.LogWriter
+	stderr bool
+
+	have  *record.LogReader
+	until int64  // bytes of output to read of have
+	seen  int64  // of them read
+	rest  []byte // read of this stream and not compared yet
+	done  bool   // nothing is left to compare
+}
+
+func (f *follower) Write(p []byte) (int, error) {
+	n := len(p)
+	for !f.done && len(p) > 0 {
+		if len(f.rest) == 0 && !f.more() {
+			f.done = true
+			break
+		}
+		m := min(len(f.rest), len(p))
+		if !bytes.Equal(f.rest[:m], p[:m]) {
+			f.log.Gap(0, "the monitor was killed; output may be missing here, or repeated")
+			f.done = true
+			break
+		}
+		f.rest, p = f.rest[m:], p[m:]
+	}
+	if len(p) > 0 {
+		if _, err := f.to.Write(p); err != nil {
+			return 0, fmt.Errorf("writing the log: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// more reads the next piece of this stream from the log.
+func (f *follower) more() bool {
+	for f.seen < f.until {
+		frame, err := f.have.Next()
+		if err != nil {
+			return false
+		}
+		if frame.Gap != nil {
+			f.seen += frame.Gap.Bytes
+			continue // the comparison will tell
+		}
+		f.seen += int64(len(frame.Data))
+		if frame.Stderr == f.stderr {
+			f.rest = bytes.Clone(frame.Data)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,165 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/inside"
+	"crun.dev/crun/run/record"
+)
+
+// drainTime bounds the wait for output behind the end of a container.
+const drainTime = 10 * time.Second
+
+// see follows a running container to its end and completes the record.
+func (o *Owner) see(ctx context.Context, c *connection) error {
+	for {
+		exit := <-c.exit
+		if exit.Err == nil {
+			select {
+			case <-c.drained:
+			case <-time.After(drainTime):
+				o.log.Gap(0, "the engine did not end the output")
+			}
+			err := o.conclude(ctx, c.id, exit.Code)
+			c.close()
+			return err
+		}
+		// The engine went away, and maybe the container with it.
+		c.close()
+		<-c.drained
+		o.event("engine lost", map[string]string{"message": exit.Err.Error()})
+		var err error
+		if c, err = o.reconnect(ctx); err != nil || c == nil {
+			return err
+		}
+	}
+}
+
+// reconnect waits for the engine to come back. It gives nil where the run is
+// over and its record complete.
+func (o *Owner) reconnect(ctx context.Context) (*connection, error) {
+	for {
+		c, err := o.resume(ctx)
+		if !errors.Is(err, engine.ErrUnreachable) {
+			return c, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(o.Retry):
+		}
+	}
+}
+
+// conclude completes the record of a run whose container has ended.
+func (o *Owner) conclude(ctx context.Context, id string, code int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	o.read(ctx, id, code)
+	o.event("ended", map[string]string{"exit_code": fmt.Sprint(*o.state.ExitCode)})
+	written := o.Record.SetState(o.state)
+	if written == nil {
+		// What cannot be written down stays in the container.
+		o.remove(ctx, id)
+	} else {
+		o.warn(written)
+	}
+	return errors.Join(written, o.complete())
+}
+
+// remove removes the container and the run's tmpdir.
+func (o *Owner) remove(ctx context.Context, id string) {
+	if err := o.Engine.Remove(ctx, id); err != nil {
+		o.warn(fmt.Errorf("the container is still there: %w", err))
+		return
+	}
+	o.removeScratch()
+	o.state.Removed = true
+}
+
+// complete does what remains once the container has been seen to.
+func (o *Owner) complete() error {
+	if err := o.log.Err(); err != nil {
+		o.warn(fmt.Errorf("the log is not whole: %w", err))
+	}
+	o.log.Close()
+	if o.Ended != nil {
+		o.Ended(o.state)
+	}
+	err := o.Record.CompressLog()
+	o.state.Complete = o.state.Removed && err == nil
+	return errors.Join(err, o.Record.SetState(o.state))
+}
+
+// read fills the state with all that is known of the end.
+func (o *Owner) read(ctx context.Context, id string, code int) {
+	var (
+		container      engine.State
+		limits, report []byte
+		stateErr       error
+		all            sync.WaitGroup
+	)
+	all.Go(func() { container, stateErr = o.Engine.State(ctx, id) })
+	all.Go(func() { limits, _ = o.Engine.ReadFile(ctx, id, inside.LimitsPath) })
+	all.Go(func() { report, _ = o.Engine.ReadFile(ctx, id, inside.ReportPath) })
+	all.Wait()
+
+	s := &o.state
+	s.Phase, s.ExitCode, s.Finished = record.Ended, &code, time.Now().UTC()
+	if stateErr == nil {
+		s.OOMKilled = container.OOMKilled
+		if !container.Started.IsZero() {
+			s.Started = container.Started.UTC()
+		}
+		if !container.Finished.IsZero() {
+			s.Finished = container.Finished.UTC()
+		}
+	}
+	if memory := o.plan.Spec.Linux.Resources.Memory; memory != nil && memory.Limit != nil {
+		s.MemoryLimit = *memory.Limit
+	}
+	for name, data := range map[string][]byte{record.LimitsFile: limits, record.ReportFile: report} {
+		if data == nil {
+			continue
+		}
+		if err := o.Record.Put(name, data); err != nil {
+			o.warn(err)
+		}
+	}
+	var r inside.Report
+	if report == nil || json.Unmarshal(report, &r) != nil {
+		// Init itself was ended: only SIGKILL can do that.
+		if code == 128+9 {
+			s.Signal = "SIGKILL"
+		}
+		return
+	}
+	o.readReport(&r)
+}
+
+// readReport fills the state with what init saw.
+func (o *Owner) readReport(r *inside.Report) {
+	s := &o.state
+	s.Signal = r.Signal
+	s.TimedOut = r.Reason == inside.ReasonTimeLimit
+	switch r.Reason {
+	case inside.ReasonRefused, inside.ReasonNotFound, inside.ReasonNotExec, inside.ReasonInitFailed:
+		s.Phase, s.Message = record.Failed, r.Message
+	default:
+		s.Started, s.Finished = r.Started.UTC(), r.Ended.UTC()
+	}
+	if c := r.Counters; c != nil {
+		if c.MemoryPeak != nil {
+			s.MemoryPeak = *c.MemoryPeak
+		}
+		if c.OOMKills != nil {
+			s.OOMKills = *c.OOMKills
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/plan"
+	"crun.dev/crun/run/record"
+)
+
+// Exit codes where the command gives none.
+const (
+	ExitFailed  = 125 // crun or the engine failed
+	ExitNotExec = 126
+	ExitMissing = 127
+)
+
+// ErrAbandoned says that whoever asked for the run was gone, or wanted it no
+// more, before its command was started. The container is removed.
+var ErrAbandoned = errors.New("the run was given up before its start")
+
+// Owner drives one run. The caller holds the record's lock.
+type Owner struct {
+	Engine engine.Engine
+	Record *record.Record
+	Log    record.LogLimits
+
+	// Retry is the pause between two tries to reach an engine that went away.
+	Retry time.Duration
+
+	// Ready is called once the container is there with its log attached; the
+	// command is started when it returns nil, and not at all otherwise.
+	Ready func(ctx context.Context, container string, warnings []string) error
+	// Started is called once the command runs.
+	Started func()
+	// Ended is called once the container is removed and the state written, or
+	// the removal failed; what is left to do then may take a while.
+	Ended func(record.State)
+
+	plan  *plan.Plan
+	state record.State
+	log   *record.LogWriter
+}
+
+// cleanupTime bounds what is done behind a run that failed or was given up.
+const cleanupTime = 30 * time.Second
+
+// Start takes the run from its plan to its end and returns when its record is
+// complete. secrets holds the values of the plan's SecretEnv, files what to
+// put into the container. The error, if any, is in the record's state too, but
+// for ErrAbandoned, which leaves the record as it was.
+func (o *Owner) Start(ctx context.Context, secrets map[string]string, files []engine.File) error {
+	if err := o.load(); err != nil {
+		return err
+	}
+	running, err := o.start(ctx, secrets, files)
+	if err != nil {
+		return err
+	}
+	return o.see(ctx, running)
+}
+
+func (o *Owner) load() (err error) {
+	if o.plan, err = o.Record.Plan(); err != nil {
+		return err
+	}
+	o.state, err = o.Record.State()
+	return err
+}
+
+// connection is what holds a running container: its output and its end.
+type connection struct {
+	id      string
+	exit    <-chan engine.Exit
+	drained chan struct{} // closed when the output has ended
+	stream  engine.Stream
+	cancel  context.CancelFunc // ends wait and events
+}
+
+func (c *connection) close() {
+	if c.stream != nil {
+		c.stream.Close()
+	}
+	c.cancel()
+}
+
+// start creates and starts the container. Whatever fails, none stays behind.
+func (o *Owner) start(ctx context.Context, secrets map[string]string, files []engine.File) (running *connection, err error) {
+	if o.log, err = o.Record.OpenLog(o.Log); err != nil {
+		return nil, o.failed(err)
+	}
+	if err := o.makeScratch(); err != nil {
+		return nil, o.failed(err)
+	}
+	id, warnings, err := o.Engine.Create(ctx, o.plan, secrets, files)
+	if err != nil {
+		o.removeScratch()
+		return nil, o.failed(err)
+	}
+	o.event("created", map[string]string{"container": id})
+	defer func() {
+		if err != nil {
+			err = o.undo(ctx, id, err)
+		}
+	}()
+	o.state.Container, o.state.Monitor = id, os.Getpid()
+	o.state.Warnings = append(o.state.Warnings, warnings...)
+	if err := o.Record.SetState(o.state); err != nil {
+		return nil, err
+	}
+	c, err := o.attach(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	if o.Ready != nil {
+		if err := o.Ready(ctx, id, warnings); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrAbandoned, err)
+		}
+	}
+	if err := o.Engine.Start(ctx, id); err != nil {
+		return nil, err
+	}
+	o.started(time.Now())
+	return c, nil
+}
+
+// started notes that the command runs. That this cannot be written must not
+// end the run: the engine knows it too.
+func (o *Owner) started(at time.Time) {
+	o.state.Phase, o.state.Started = record.Running, at.UTC()
+	if err := o.Record.SetState(o.state); err != nil {
+		o.warn(err)
+	}
+	o.event("started", nil)
+	if o.Started != nil {
+		o.Started()
+	}
+}
+
+// attach connects the log, the wait and the events, in time for a start.
+func (o *Owner) attach(ctx context.Context, id string) (*connection, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	stream, err := o.Engine.Attach(ctx, id, engine.AttachOptions{})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	c := &connection{id: id, stream: stream, cancel: cancel, drained: make(chan struct{})}
+	if c.exit, err = o.Engine.Wait(ctx, id); err != nil {
+		c.close()
+		return nil, err
+	}
+	o.watch(ctx, id)
+	go func() {
+		defer close(c.drained)
+		stream.Demux(o.log.Stdout(), o.log.Stderr())
+	}()
+	return c, nil
+}
+
+// eventAttrs are what a record keeps of an engine's event; the others repeat
+// the container's labels.
+var eventAttrs = []string{"signal", "exitCode"}
+
+// watch writes the engine's events into the record. A run does not fail for
+// want of them.
+func (o *Owner) watch(ctx context.Context, id string) {
+	events, err := o.Engine.Events(ctx, id)
+	if err != nil {
+		o.warn(fmt.Errorf("the engine's events are not in the record: %w", err))
+		return
+	}
+	go func() {
+		for e := range events {
+			switch e.Action {
+			case "oom", "die", "kill", "stop", "pause", "unpause", "restart":
+			default:
+				continue
+			}
+			attrs := make(map[string]string)
+			for _, name := range eventAttrs {
+				if value := e.Attrs[name]; value != "" {
+					attrs[name] = value
+				}
+			}
+			o.Record.AddEvent(record.Event{Time: e.Time, By: "engine", What: e.Action, Attrs: attrs})
+		}
+	}()
+}
+
+// undo removes a container that was not started. It returns why.
+func (o *Owner) undo(ctx context.Context, id string, why error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	removed := o.Engine.Remove(ctx, id)
+	o.removeScratch()
+	if removed == nil && errors.Is(why, ErrAbandoned) {
+		return why
+	}
+	if removed == nil {
+		o.state.Removed = true
+	} else {
+		o.warn(fmt.Errorf("the container is still there: %w", removed))
+	}
+	return o.failed(why)
+}
+
+// failed writes that the command never ran, and why.
+func (o *Owner) failed(why error) error {
+	o.state.Phase, o.state.Finished = record.Failed, time.Now().UTC()
+	o.state.Message = why.Error()
+	code := ExitCode(why)
+	o.state.ExitCode = &code
+	if o.state.Container == "" {
+		o.state.Removed = true
+	}
+	o.state.Complete = o.state.Removed
+	o.event("failed", map[string]string{"message": why.Error()})
+	if o.log != nil {
+		o.log.Close()
+	}
+	// Nothing was written to the log; an empty one has no use.
+	if o.state.Complete {
+		o.Record.CompressLog()
+	}
+	if err := o.Record.SetState(o.state); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+// ExitCode is what crun ends with when a run could not be started for err.
+func ExitCode(err error) int {
+	switch {
+	case errors.Is(err, engine.ErrNotExec):
+		return ExitNotExec
+	case errors.Is(err, engine.ErrNoCommand):
+		return ExitMissing
+	}
+	return ExitFailed
+}
+
+func (o *Owner) warn(err error) {
+	o.state.Warnings = append(o.state.Warnings, err.Error())
+}
+
+// event notes what the monitor did. A run does not fail for want of it.
+func (o *Owner) event(what string, attrs map[string]string) {
+	o.Record.AddEvent(record.Event{By: "monitor", What: what, Attrs: attrs})
+}
+
+// makeScratch makes the run's /tmp on disk. The command runs as the caller,
+// whose folder it is.
+func (o *Owner) makeScratch() error {
+	if o.plan.Scratch == "" {
+		return nil
+	}
+	if err := os.Mkdir(o.plan.Scratch, 0o700); err != nil && !os.IsExist(err) {
+		return fmt.Errorf("making the run's tmpdir: %w; see 'scratch' in /etc/crun/config.yaml, or use --tmpdir SIZE for one in memory", err)
+	}
+	return nil
+}
+
+func (o *Owner) removeScratch() {
+	if o.plan.Scratch == "" {
+		return
+	}
+	if err := os.RemoveAll(o.plan.Scratch); err != nil {
+		o.warn(fmt.Errorf("the run's tmpdir is still there: %w", err))
+	}
+}
+
+// Fail writes that the run could not even be tried, and gives why back.
+func (o *Owner) Fail(why error) error {
+	if err := o.load(); err != nil {
+		return errors.Join(why, err)
+	}
+	return o.failed(why)
+}

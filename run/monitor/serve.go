@@ -1,0 +1,167 @@
+package monitor
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"time"
+
+	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/launch"
+	"crun.dev/crun/run/plan"
+	"crun.dev/crun/run/record"
+)
+
+// Server is a monitor process.
+type Server struct {
+	Store *record.Store
+	// Open connects to an engine by what the record's state says of it.
+	Open func(context.Context, json.RawMessage) (engine.Engine, error)
+	// Files are to be put into the container of a plan.
+	Files func(*plan.Plan) ([]engine.File, error)
+
+	// Stdin, Messages and LockFD are a test's; by default what a monitor
+	// process has inherited.
+	Stdin    io.Reader
+	Messages io.Writer
+	Lock     *record.Lock
+
+	mu sync.Mutex
+}
+
+// Serve owns the run with this id until its record is complete.
+func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
+	// A monitor lives as long as its run and is to stay small.
+	debug.SetGCPercent(25)
+	if err := s.inherit(); err != nil {
+		return err
+	}
+	defer s.Lock.Unlock()
+	r, err := s.Store.Open(id)
+	if err != nil {
+		return s.fail(err)
+	}
+	owner := &launch.Owner{
+		Record:  r,
+		Log:     record.DefaultLogLimits,
+		Retry:   2 * time.Second,
+		Started: func() { s.send(Message{What: Started}) },
+		Ended:   func(state record.State) { s.send(Message{What: Ended, State: &state}) },
+	}
+	if adopt {
+		err = s.adopt(ctx, owner)
+	} else {
+		err = s.start(ctx, owner)
+	}
+	// An empty monitor.log says nothing.
+	if path := filepath.Join(r.Dir(), "monitor.log"); err == nil {
+		if info, statErr := os.Stat(path); statErr == nil && info.Size() == 0 {
+			os.Remove(path)
+		}
+	}
+	return err
+}
+
+func (s *Server) inherit() (err error) {
+	if s.Stdin == nil {
+		s.Stdin = os.Stdin
+	}
+	if s.Lock == nil {
+		if s.Lock, err = record.InheritLock(lockFD); err != nil {
+			return fmt.Errorf("crun monitor is started by crun run alone: %w", err)
+		}
+	}
+	if s.Messages == nil {
+		syscall.CloseOnExec(messagesFD)
+		s.Messages = os.NewFile(messagesFD, "messages")
+	}
+	return nil
+}
+
+// start reads the request, and owns a new run.
+func (s *Server) start(ctx context.Context, owner *launch.Owner) error {
+	lines := bufio.NewReader(s.Stdin)
+	var request Request
+	line, err := lines.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &request)
+	}
+	if err != nil {
+		// The foreground died between making the record and this line.
+		return s.Store.Remove(owner.Record, s.Lock)
+	}
+	state, err := owner.Record.State()
+	if err != nil {
+		return s.fail(err)
+	}
+	p, err := owner.Record.Plan()
+	if err != nil {
+		return s.fail(err)
+	}
+	files, err := s.Files(p)
+	if err == nil {
+		owner.Engine, err = s.Open(ctx, state.Engine)
+	}
+	if err != nil {
+		return s.fail(owner.Fail(err))
+	}
+	defer owner.Engine.Close()
+	owner.Ready = func(ctx context.Context, container string, warnings []string) error {
+		s.send(Message{What: Created, Container: container, Warnings: warnings})
+		line, err := lines.ReadString('\n')
+		if err == nil && line != goLine+"\n" {
+			err = fmt.Errorf("%q came where %q should", line, goLine)
+		}
+		return err
+	}
+	err = owner.Start(ctx, request.Secrets, files)
+	if errors.Is(err, launch.ErrAbandoned) {
+		err := s.Store.Remove(owner.Record, s.Lock)
+		s.send(Message{What: Abandoned})
+		return err
+	}
+	if err != nil {
+		return s.fail(err)
+	}
+	return nil
+}
+
+func (s *Server) adopt(ctx context.Context, owner *launch.Owner) error {
+	state, err := owner.Record.State()
+	if err != nil {
+		return s.fail(err)
+	}
+	if owner.Engine, err = s.Open(ctx, state.Engine); err != nil {
+		return s.fail(err)
+	}
+	defer owner.Engine.Close()
+	if err := owner.Adopt(ctx); err != nil {
+		return s.fail(err)
+	}
+	return nil
+}
+
+// send tells the foreground, which may be gone.
+func (s *Server) send(m Message) {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Messages.Write(append(line, '\n'))
+}
+
+// fail tells err and gives it back.
+func (s *Server) fail(err error) error {
+	s.send(Message{What: Failed, Error: err.Error(), Code: launch.ExitCode(err)})
+	return err
+}

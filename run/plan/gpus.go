@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// String gives "2", "all", the ids with commas between, or "none" for nil, as
+// the label and --gpus write it.
+func (g *GPUs) String() string {
+	switch {
+	case g == nil:
+		return "none"
+	case g.All:
+		return "all"
+	case len(g.IDs) > 0:
+		return strings.Join(g.IDs, ",")
+	}
+	return strconv.Itoa(g.Count)
+}
+
+// gpus asks for GPUs, and refuses what the engine cannot give.
+func (m *maker) gpus() {
+	limit, host := m.req.Limits.GPUs, m.req.Host
+	if limit == nil || limit.None {
+		return
+	}
+	g := &GPUs{Count: limit.Count, All: limit.All, IDs: slices.Clone(limit.IDs), Driver: host.GPUDriver}
+	if g.Driver == "" {
+		m.errorf("%sgpus is %s, but the engine on %s can give none: install the GPU's driver and nvidia-container-toolkit there, run 'nvidia-ctk runtime configure' and restart the engine, or run without (--gpus none)",
+			m.at("gpus"), g, m.host())
+		return
+	}
+	m.plan.GPUs = g
+
+	indices, ids := discovered(host.GPUDevices)
+	if len(ids) == 0 {
+		return // the engine cannot tell; it refuses at the start what is not there
+	}
+	if len(indices) > 0 && g.Count > len(indices) {
+		m.errorf("%sgpus is %d, but %s has %d: ask for at most that (--gpus %d)", m.at("gpus"), g.Count, m.host(), len(indices), len(indices))
+	}
+	for i, id := range g.IDs {
+		switch {
+		case !slices.Contains(ids, id):
+			m.errorf("%sGPU %q is not on %s, which has %s: name some of these, or a number of GPUs", m.at("gpus"), id, m.host(), strings.Join(ids, ", "))
+		case slices.Contains(g.IDs[:i], id):
+			m.errorf("%sGPU %q is named twice: name it once", m.at("gpus"), id)
+		}
+	}
+}
+
+// discovered gives the whole GPUs among CDI's device names by index, and all
+// that may be asked for by id. One GPU has several names (index, UUID), and
+// "all" is none.
+func discovered(devices []string) (indices, ids []string) {
+	for _, device := range devices {
+		kind, id, ok := strings.Cut(device, "=")
+		if !ok || kind != "nvidia.com/gpu" || id == "all" {
+			continue
+		}
+		ids = append(ids, id)
+		if _, err := strconv.ParseUint(id, 10, 16); err == nil {
+			indices = append(indices, id)
+		}
+	}
+	return indices, ids
+}
+
+// network sets what the run can reach, and the ports that reach it.
+func (m *maker) network() {
+	m.plan.Network = NetworkDefault
+	if n := m.req.Limits.Network; n != nil {
+		m.plan.Network = *n
+	} else {
+		m.origin["network"] = "crun's default"
+	}
+	switch m.plan.Network {
+	case NetworkNone, NetworkDefault, NetworkHost:
+	default:
+		m.errorf("%snetwork is %q: allowed are none, default and host", m.at("network"), m.plan.Network)
+	}
+	m.plan.Ports = slices.Clone(m.req.Ports)
+	for i := range m.plan.Ports {
+		port := &m.plan.Ports[i]
+		if port.HostIP == "" {
+			// Nobody else on a shared machine gets to see a TensorBoard by accident.
+			port.HostIP = "127.0.0.1"
+		}
+		if port.Protocol == "" {
+			port.Protocol = "tcp"
+		}
+		if port.Host < 0 || port.Host > 65535 || port.Container < 1 || port.Container > 65535 {
+			m.errorf("port %d:%d is outside 1 to 65535", port.Host, port.Container)
+		}
+	}
+	if len(m.plan.Ports) > 0 && m.plan.Network != NetworkDefault {
+		m.errorf("%snetwork is %s, where ports cannot be published: leave out -p, or use --network default", m.at("network"), m.plan.Network)
+	}
+}

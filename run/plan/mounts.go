@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// Where the kernel's shared memory and the temporary files are in a run.
+const (
+	ShmPath = "/dev/shm"
+	TmpPath = "/tmp"
+)
+
+// mounts shows the project, the home and the user's own folders at their
+// paths, and gives /dev/shm and /tmp their sizes.
+func (m *maker) mounts() {
+	l, req := &m.req.Limits, m.req
+	if req.Project != "" {
+		m.bind(Mount{Source: req.Project, Target: req.Project})
+	}
+	// HOME of the caller may be the project itself, and may be nowhere.
+	if home := m.home(); home != "" && home != "/" && home != req.Project {
+		m.bind(Mount{Source: home, Target: home})
+	}
+	for _, mount := range req.Mounts {
+		m.bind(mount)
+	}
+	if l.ShmSize != nil {
+		m.tmpfs("shm_size", ShmPath, "shm", *l.ShmSize)
+	}
+	if l.TmpDir != nil {
+		m.tmpdir(*l.TmpDir)
+	}
+	m.halfOfMemory()
+
+	// From / down: a mount below another comes after it. Two on one path
+	// would hide each other.
+	list := m.plan.Spec.Mounts
+	slices.SortStableFunc(list, func(a, b specs.Mount) int {
+		return cmp.Or(strings.Count(a.Destination, "/")-strings.Count(b.Destination, "/"), cmp.Compare(a.Destination, b.Destination))
+	})
+	for i := 1; i < len(list); i++ {
+		if list[i].Destination == list[i-1].Destination {
+			m.errorf("two mounts on %s, of %s and of %s: leave one out", list[i].Destination, list[i-1].Source, list[i].Source)
+		}
+	}
+}
+
+func (m *maker) bind(mount Mount) {
+	if !clean(mount.Source) || !clean(mount.Target) || mount.Target == "/" {
+		m.errorf("mount %q on %q: both are absolute paths without . and .. in them, and the target is not /", mount.Source, mount.Target)
+		return
+	}
+	access := "rw"
+	if mount.ReadOnly {
+		access = "ro"
+	}
+	m.plan.Spec.Mounts = append(m.plan.Spec.Mounts, specs.Mount{
+		Destination: mount.Target, Source: mount.Source, Type: "bind", Options: []string{"rbind", "rprivate", access},
+	})
+	if m.req.Host.Remote {
+		m.warnf("%s is mounted from %s, which is another machine: it has to be there too", mount.Source, m.host())
+	}
+}
+
+// tmpfs mounts memory. Without exec torch.compile, numba and triton cannot run
+// what they have compiled.
+func (m *maker) tmpfs(field, path, source string, size int64) {
+	if size <= 0 {
+		m.errorf("%s%s is %d bytes: allowed are 1 and more (1g)", m.at(field), field, size)
+	}
+	m.plan.Spec.Mounts = append(m.plan.Spec.Mounts, specs.Mount{
+		Destination: path, Source: source, Type: "tmpfs",
+		Options: []string{"nosuid", "nodev", "exec", "mode=1777", "size=" + strconv.FormatInt(size, 10)},
+	})
+}
+
+func (m *maker) tmpdir(dir TmpDir) {
+	switch dir.Kind {
+	case TmpFS, "":
+		m.tmpfs("tmpdir.size", TmpPath, "tmpfs", dir.Size)
+		return
+	case Disk:
+	default:
+		m.errorf("%stmpdir.kind is %q: allowed are tmpfs and disk", m.at("tmpdir.kind"), dir.Kind)
+		return
+	}
+	root := m.req.Host.ScratchRoot
+	switch {
+	case dir.Size <= 0:
+		m.errorf("%stmpdir.size is %d bytes: allowed are 1 and more (20g)", m.at("tmpdir.size"), dir.Size)
+	case m.req.Host.Remote:
+		m.errorf("%stmpdir is on disk, but the engine is on another machine, where crun makes no folders: use kind tmpfs", m.at("tmpdir.kind"))
+	case root == "":
+		m.errorf("%stmpdir is on disk, but this machine has no scratch root: set scratch in /etc/crun/config.yaml, or use kind tmpfs", m.at("tmpdir.kind"))
+	default:
+		m.plan.Scratch = filepath.Join(root, "crun-"+m.req.ID)
+		m.plan.ScratchSize = dir.Size
+		m.plan.Spec.Mounts = append(m.plan.Spec.Mounts, specs.Mount{
+			Destination: TmpPath, Source: m.plan.Scratch, Type: "bind", Options: []string{"rbind", "rprivate", "rw"},
+		})
+	}
+}
+
+// halfOfMemory tells of files in memory that can take most of it: a full /tmp
+// then looks like a leak of the script's.
+func (m *maker) halfOfMemory() {
+	memory := m.resources().Memory
+	if memory == nil || memory.Limit == nil {
+		return
+	}
+	shm, _ := m.plan.TmpfsSize(ShmPath)
+	tmp, _ := m.plan.TmpfsSize(TmpPath)
+	if shm+tmp > *memory.Limit/2 {
+		m.warnf("/dev/shm (%s) and /tmp (%s) count as memory and may take more than half of its %s",
+			FormatBytes(shm), FormatBytes(tmp), FormatBytes(*memory.Limit))
+	}
+}
+
+// TmpfsSize gives the size in bytes of the tmpfs that the plan mounts on path.
+func (p *Plan) TmpfsSize(path string) (size int64, ok bool) {
+	for _, mount := range p.Spec.Mounts {
+		if mount.Destination != path || mount.Type != "tmpfs" {
+			continue
+		}
+		for _, option := range mount.Options {
+			if text, found := strings.CutPrefix(option, "size="); found {
+				size, err := strconv.ParseInt(text, 10, 64)
+				return size, err == nil
+			}
+		}
+	}
+	return 0, false
+}
