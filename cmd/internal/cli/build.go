@@ -282,3 +282,10 @@ func firstOf(values ...string) string {
 	}
 	return ""
 }
+
+// note prints a line that is worth a person's attention, and no error.
+func (app *App) note(format string, args ...any) {
+	if !app.Quiet {
+		fmt.Fprintf(app.Err, "crun: "+format+"\n", args...)
+	}
+}
