@@ -120,7 +120,8 @@ func (p *Project) noSolution(kind, text string) error {
 		return fmt.Errorf("%s: %s", p.Options.Base, text)
 	}
 	if kind == "channel" {
-		return fmt.Errorf("%s: fetching what the channels have failed: %s; are they reachable from the engine's host, and through which mirror or proxy (config.yaml)?", p.File, text)
+		return fmt.Errorf("%s: the packages of the channels cannot be listed:\n%s\nare they reachable from the engine's host? config.yaml names mirrors and proxies",
+			p.File, indent(environment.Redact(text)))
 	}
 	named := map[string]bool{}
 	for _, w := range word.FindAllString(text, -1) {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/distribution/reference"
 	"github.com/docker/cli/cli/config"
 	"github.com/moby/buildkit/client"
 	"github.com/moby/buildkit/client/llb/sourceresolver"
@@ -57,7 +58,11 @@ func (b *Builder) File(ctx context.Context, job Job, path, resolve string) (Answ
 }
 
 func resolveDigest(ctx context.Context, c gateway.Client, name string) (string, error) {
-	_, digest, _, err := c.ResolveImageConfig(ctx, name, sourceresolver.Opt{
+	named, err := reference.ParseNormalizedNamed(name)
+	if err != nil {
+		return "", fmt.Errorf("%q is no name of an image: %w", name, err)
+	}
+	_, digest, _, err := c.ResolveImageConfig(ctx, reference.TagNameOnly(named).String(), sourceresolver.Opt{
 		LogName:  "find " + name,
 		ImageOpt: &sourceresolver.ResolveImageOpt{ResolveMode: "default"},
 	})

@@ -28,32 +28,32 @@ type StepError struct {
 
 // Error says what failed and, where the progress has not, shows the output.
 func (e *StepError) Error() string {
-	var text strings.Builder
-	if !e.Shown {
-		for _, line := range e.Output {
-			text.WriteString(line + "\n")
+	output, reason := e.Output, ""
+	if n := len(output); n > 0 {
+		// The installer's own last word.
+		if text, ok := strings.CutPrefix(output[n-1], "crun: "); ok {
+			output, reason = output[:n-1], ": "+text
 		}
 	}
-	fmt.Fprintf(&text, "the step %q failed", e.Step)
+	text := fmt.Sprintf("the step %q failed", e.Step)
 	switch {
 	case e.ExitCode == 137:
-		text.WriteString(" with exit code 137: it was killed, most likely because memory ran out (the kernel's log, dmesg, says so for sure); " +
-			"free memory on the engine's host, or build where there is more")
+		text += " with exit code 137: it was killed, most likely because the engine's host ran out of memory (dmesg there says so for sure); " +
+			"free memory, or build on a machine that has more"
 	case e.ExitCode > 128 && e.ExitCode < 160:
-		fmt.Fprintf(&text, " with exit code %d: it was ended by signal %d", e.ExitCode, e.ExitCode-128)
+		text += fmt.Sprintf(" with exit code %d: it was ended by signal %d", e.ExitCode, e.ExitCode-128)
 	case e.ExitCode >= 0:
-		fmt.Fprintf(&text, " with exit code %d", e.ExitCode)
+		text += fmt.Sprintf(" with exit code %d", e.ExitCode) + reason
 	default:
-		text.WriteString(": " + lastCause(e.err))
+		text += ": " + lastCause(e.err)
 	}
-	if full := diskFull(append(e.Output, e.err.Error())...); full != "" {
-		text.WriteString("; " + full)
-	} else if n := len(e.Output); n > 0 && e.ExitCode != 137 {
-		if reason, ok := strings.CutPrefix(e.Output[n-1], "crun: "); ok {
-			text.WriteString(": " + reason)
-		}
+	if full := diskFull(append(slices.Clone(e.Output), e.err.Error())...); full != "" {
+		text += "; " + full
 	}
-	return text.String()
+	if e.Shown || len(output) == 0 {
+		return text
+	}
+	return text + "; its last lines:\n  " + strings.Join(output, "\n  ")
 }
 
 // Unwrap gives BuildKit's error.
@@ -64,8 +64,9 @@ func (w *watch) failure(ctx context.Context, title string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for _, s := range w.steps {
-		if s.err == "" || strings.HasSuffix(s.err, context.Canceled.Error()) {
+	// Some steps may fail without harm; the one to blame is in the error.
+	for _, s := range slices.Backward(w.failed) {
+		if !strings.Contains(err.Error(), s.err) {
 			continue
 		}
 		failed := &StepError{

@@ -1,8 +1,12 @@
 package buildkit
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/moby/buildkit/util/staticfs"
 	"github.com/tonistiigi/fsutil"
@@ -12,14 +16,31 @@ import (
 // memory is a file system that holds files and the folders above them. Scripts
 // (without an ending) may be run, so everything may be.
 func memory(files map[string][]byte) fsutil.FS {
-	fs := staticfs.NewFS()
+	m := &memoryFS{staticfs.NewFS()}
 	folders := map[string]bool{}
 	for name, data := range files {
 		for folder := path.Dir(name); folder != "." && !folders[folder]; folder = path.Dir(folder) {
 			folders[folder] = true
-			fs.Add(folder, &types.Stat{Mode: uint32(os.ModeDir | 0o755)}, nil)
+			m.Add(folder, &types.Stat{Mode: uint32(os.ModeDir | 0o755)}, nil)
 		}
-		fs.Add(name, &types.Stat{Mode: 0o755}, data)
+		m.Add(name, &types.Stat{Mode: 0o755}, data)
 	}
-	return fs
+	return m
+}
+
+// memoryFS is a staticfs whose folders can be skipped.
+type memoryFS struct{ *staticfs.FS }
+
+func (m *memoryFS) Walk(ctx context.Context, target string, fn fs.WalkDirFunc) error {
+	skipped := ""
+	return m.FS.Walk(ctx, target, func(name string, entry fs.DirEntry, err error) error {
+		if skipped != "" && strings.HasPrefix(name, skipped) {
+			return nil
+		}
+		err = fn(name, entry, err)
+		if errors.Is(err, fs.SkipDir) && entry.IsDir() {
+			skipped, err = name+"/", nil
+		}
+		return err
+	})
 }

@@ -26,6 +26,7 @@ type watch struct {
 	display progressui.Display
 	quiet   bool
 	steps   map[string]*step // by BuildKit's digest
+	failed  []*step
 }
 
 // step is one step of a build as far as it got.
@@ -83,6 +84,9 @@ func (w *watch) note(s *client.SolveStatus) {
 			w.steps[string(v.Digest)] = known
 		}
 		known.name, known.err = v.Name, v.Error
+		if v.Error != "" && !strings.HasSuffix(v.Error, context.Canceled.Error()) {
+			w.failed = append(w.failed, known)
+		}
 	}
 	for _, l := range s.Logs {
 		if known := w.steps[string(l.Vertex)]; known != nil {

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,7 +11,7 @@ import (
 // Canonical is the environment as JSON for a request's key: what does not
 // change the image (comments, order of keys, of conda packages and of
 // variables) does not change it; the order of channels and of pip lines does.
-// No credential is in it.
+// No credential is in it: of a variable that looks like one, its digest is.
 func (e *Environment) Canonical() []byte {
 	form := struct {
 		Name      string            `json:"name"`
@@ -33,6 +34,10 @@ func (e *Environment) Canonical() []byte {
 	}
 	for _, v := range e.Variables {
 		form.Variables[v.Name] = v.Value
+		if v.isSecret() {
+			// The lock, which keeps this JSON, is passed around.
+			form.Variables[v.Name] = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(v.Value)))
+		}
 	}
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

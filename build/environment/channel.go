@@ -34,7 +34,7 @@ func (p *parser) channels(entry *pair, root *yaml.Node) {
 		}
 		channel, err := parseChannel(text)
 		if err != nil {
-			p.errorf(at, "channel %q %v", text, err)
+			p.errorf(at, "channel %s %v", quote(text), err)
 			continue
 		}
 		p.env.Channels = append(p.env.Channels, p.env.takeCredential(channel, at))
@@ -51,6 +51,9 @@ func (p *parser) channels(entry *pair, root *yaml.Node) {
 
 // parseChannel checks a channel and gives its one form, without a last slash.
 func parseChannel(text string) (string, error) {
+	if len(text) > 1 {
+		text = strings.TrimRight(text, "/")
+	}
 	if !strings.Contains(text, "://") {
 		switch {
 		case variable.MatchString(text):
@@ -72,5 +75,5 @@ func parseChannel(text string) (string, error) {
 	if strings.ContainsAny(hide(text, ""), "?#") {
 		return "", errors.New(`holds "?" or "#", but a channel is a folder of a server`)
 	}
-	return strings.TrimRight(text, "/"), nil
+	return text, nil
 }

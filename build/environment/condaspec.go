@@ -31,11 +31,11 @@ var (
 func parseCondaSpec(text string) (CondaSpec, error) {
 	var s CondaSpec
 	text = strings.TrimSpace(text)
-	if strings.Contains(text, "://") || packageFile.MatchString(text) {
-		return parsePackageURL(text)
-	}
 	if err := notConda(text); err != nil {
 		return s, err
+	}
+	if strings.Contains(text, "://") || packageFile.MatchString(text) {
+		return parsePackageURL(text)
 	}
 	rest := text
 	if channel, spec, ok := strings.Cut(text, "::"); ok {
@@ -185,7 +185,7 @@ func (s *CondaSpec) setVersion(text string) error {
 		return fmt.Errorf("has the build %q; allowed are letters, digits, . _ + - and *", s.Build)
 	}
 	if !signed && !strings.ContainsAny(text, "0123456789*") {
-		return fmt.Errorf(`looks like two packages; write one an item ("- %s" and "- %s")`, s.Name, fields[0])
+		return fmt.Errorf(`looks like two packages; write one an item ("- %s" and "- %s")`, s.Name, strings.TrimLeft(fields[0], ","))
 	}
 	if text == "*" || text == "=*" || text == "==*" {
 		s.Version = ""
@@ -229,21 +229,6 @@ func normaliseVersion(text string) (string, error) {
 	}
 }
 
-// badClause puts the frequent slips into words.
-func badClause(text, clause string) error {
-	switch {
-	case clause == "":
-		return fmt.Errorf(`has the version %q with nothing beside a "," or "|"`, text)
-	case strings.Trim(clause, "=!<>~") == "":
-		return fmt.Errorf("has no version after %q", clause)
-	case strings.HasPrefix(clause, "=>"), strings.HasPrefix(clause, "=<"):
-		return fmt.Errorf("has %q; the sign is %q", clause[:2], string(clause[1])+"=")
-	case strings.HasPrefix(clause, "==="):
-		return errors.New(`has "===", which is pip's; write "=="`)
-	}
-	return fmt.Errorf("has the version %q; allowed are such as =1.2, ==1.2.3, >=1.2,<2 and 1.2.*", text)
-}
-
 // parsePackageURL takes the address of one package file.
 func parsePackageURL(text string) (CondaSpec, error) {
 	if i := strings.Index(text, "::"); i >= 0 {
@@ -274,40 +259,11 @@ func parsePackageURL(text string) (CondaSpec, error) {
 	return CondaSpec{URL: text, Text: text}, nil
 }
 
-// notConda recognises what people put into the wrong list.
-func notConda(text string) error {
-	switch {
-	case text == "":
-		return errors.New("is empty; write a package, or take the item out")
-	case strings.HasPrefix(text, "-c ") || strings.HasPrefix(text, "--channel"):
-		return errors.New(`is an option of conda; put the channel under "channels:"`)
-	case strings.HasPrefix(text, "-"):
-		return errors.New(`is an option of pip; put it under "- pip:"`)
-	case strings.Contains(text, ";"):
-		return errors.New(`has a marker (";"), which is pip's; put it under "- pip:", or mark the line "# [linux]"`)
-	case strings.Contains(text, "{{"), strings.Contains(text, "{%"):
-		return errors.New("is a template, which crun does not fill in; write the package out")
-	case variable.MatchString(text):
-		return errVariable
-	case strings.Contains(text, " @ "):
-		return errors.New(`is a pip requirement; put it under "- pip:"`)
-	}
-	return nil
-}
-
-func notCondaURL(text string) error {
-	if strings.Contains(text, "git+") || strings.HasSuffix(text, ".whl") || strings.HasSuffix(text, ".git") ||
-		strings.HasSuffix(text, ".zip") || strings.HasSuffix(text, ".tar.gz") || strings.HasPrefix(text, "-") || strings.Contains(text, " @ ") {
-		return errors.New(`is a pip requirement; put it under "- pip:"`)
-	}
-	return errors.New("is an address, but not of a .conda or .tar.bz2 file")
-}
-
 // condaSpec adds one item of dependencies.
 func (p *parser) condaSpec(text string, at yamlfile.Position) {
 	spec, err := parseCondaSpec(text)
 	if err != nil {
-		p.errorf(at, "%q %v", text, err)
+		p.errorf(at, "%s %v", quote(text), err)
 		return
 	}
 	if spec.URL != "" {

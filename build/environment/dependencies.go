@@ -90,8 +90,11 @@ func (p *parser) pipSection(entry *pair) {
 		}
 		requirement, err := p.pipRequirement(text, p.doc.At(item))
 		if err != nil {
-			p.errorf(p.doc.At(item), "%q %v", text, err)
+			p.errorf(p.doc.At(item), "%s %v", quote(text), err)
 			continue
+		}
+		if requirement.Kind == PipPackage && requirement.Name == "python" {
+			p.errorf(requirement.Pos, `python is no pip package; write "- python=3.9" above, under dependencies`)
 		}
 		section.Requirements = append(section.Requirements, requirement)
 	}

@@ -106,6 +106,9 @@ type PipRequirement struct {
 
 // version gives the constraint of a PipPackage: "==2.9.0", or "".
 func (r PipRequirement) version() string {
+	if r.Kind != PipPackage {
+		return ""
+	}
 	text := r.Text
 	if i := strings.IndexAny(text, "; "); i >= 0 {
 		text = text[:i]

@@ -57,8 +57,6 @@ func (p *parser) lintNames() {
 		for _, r := range section.Requirements {
 			switch name := pypiNames[r.Name]; {
 			case r.Kind != PipPackage:
-			case r.Name == "python":
-				p.errorf(r.Pos, `python is no pip package; write "- python=3.9" above, under dependencies`)
 			case name != "":
 				p.find("conda-name", SeverityWarning, r.Pos, `%s is no package of PyPI's that installs; write "- %s"`, r.Name, name)
 			}

@@ -39,32 +39,18 @@ var cudatoolkitLast = release{11, 8}
 // condaTorch are conda's packages that hold torch itself.
 var condaTorch = []string{"pytorch", "pytorch-cpu", "pytorch-gpu", "torch"}
 
-// lintTorch looks for torch that cannot be had, or that is there twice.
-func (p *parser) lintTorch() {
+// checkTorch refuses a torch that the environment's Python cannot have.
+func (p *parser) checkTorch() {
 	python, _ := p.env.Python()
-	for _, section := range p.env.Pip {
-		for _, r := range section.Requirements {
-			if r.Name == "torch" && r.Kind == PipPackage {
-				p.torchNeedsPython(r.version(), python, r.Pos)
-			}
+	for _, spec := range p.env.Conda {
+		if slices.Contains(condaTorch, spec.Name) {
+			p.torchNeedsPython(spec.Version, python, spec.Pos)
 		}
 	}
-	for _, spec := range p.env.Conda {
-		switch {
-		case spec.Name == "cudatoolkit":
-			if asked := lowest(spec.Version); asked.compare(cudatoolkitLast) > 0 {
-				p.find("cudatoolkit-ended", SeverityWarning, spec.Pos,
-					`cudatoolkit stops at %s; for CUDA %s write "- cuda-version=%s"`, cudatoolkitLast, asked, minor(asked))
-			}
-		case slices.Contains(condaTorch, spec.Name):
-			p.torchNeedsPython(spec.Version, python, spec.Pos)
-			for _, section := range p.env.Pip {
-				for _, r := range section.Requirements {
-					if r.Name == "torch" {
-						p.find("torch-twice", SeverityWarning, r.Pos,
-							"torch is conda's %s of line %d as well; pip's would overwrite it: keep one of them", spec.Name, spec.Pos.Line)
-					}
-				}
+	for _, section := range p.env.Pip {
+		for _, r := range section.Requirements {
+			if r.Name == "torch" {
+				p.torchNeedsPython(r.version(), python, r.Pos)
 			}
 		}
 	}
@@ -94,6 +80,28 @@ func (p *parser) torchNeedsPython(torch string, python CondaSpec, at yamlfile.Po
 
 // minor gives "3.9" of 3.9.18.
 func minor(r release) string { return r[:min(2, len(r))].String() }
+
+// lintTorch looks for torch that is there twice, and for CUDA of the old form.
+func (p *parser) lintTorch() {
+	var conda CondaSpec
+	for _, spec := range p.env.Conda {
+		if slices.Contains(condaTorch, spec.Name) && conda.Name == "" {
+			conda = spec
+		}
+		if asked := lowest(spec.Version); spec.Name == "cudatoolkit" && asked.compare(cudatoolkitLast) > 0 {
+			p.find("cudatoolkit-ended", SeverityWarning, spec.Pos,
+				`cudatoolkit stops at %s; for CUDA %s write "- cuda-version=%s"`, cudatoolkitLast, asked, minor(asked))
+		}
+	}
+	for _, section := range p.env.Pip {
+		for _, r := range section.Requirements {
+			if r.Name == "torch" && conda.Name != "" {
+				p.find("torch-twice", SeverityWarning, r.Pos,
+					"torch is conda's %s of line %d as well; pip's would overwrite it: keep one of them", conda.Name, conda.Pos.Line)
+			}
+		}
+	}
+}
 
 // lintPytorchChannel remarks on the channel that gets no new builds.
 func (p *parser) lintPytorchChannel() {

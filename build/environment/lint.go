@@ -62,13 +62,17 @@ func (p *parser) lintPip() {
 // secretName is what variables with secrets are called.
 var secretName = regexp.MustCompile(`(?i)(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|CREDENTIALS?)$`)
 
+func (v Variable) isSecret() bool {
+	return v.Value != "" && (secretName.MatchString(v.Name) || Redact(v.Value) != v.Value)
+}
+
 func (p *parser) lintCredentials() {
 	for _, c := range p.env.Credentials {
 		p.find("credential-in-file", SeverityWarning, c.Pos,
 			"the address %s has a credential, which everyone who has the file can read; take it out, and make it void where it was given", c.URL)
 	}
 	for _, v := range p.env.Variables {
-		if v.Value != "" && (secretName.MatchString(v.Name) || Redact(v.Value) != v.Value) {
+		if v.isSecret() {
 			p.find("credential-in-file", SeverityWarning, v.Pos,
 				"variable %s looks like a secret, which everyone who has the file or the image can read; take it out, and give it to a run with -e %s", v.Name, v.Name)
 		}

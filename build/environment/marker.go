@@ -20,7 +20,7 @@ var markerVariables = []string{
 
 var (
 	markerToken  = regexp.MustCompile(`^(?:"[^"\\]*"|'[^'\\]*'|[A-Za-z_.]+|===|==|~=|!=|<=|>=|<|>|\(|\))`)
-	markerString = regexp.MustCompile(`^['"][A-Za-z0-9 ._*+!~#:()/,-]*['"]$`)
+	markerString = regexp.MustCompile(`^['"][A-Za-z0-9 ._*+!~:()/,-]*['"]$`)
 )
 
 // parseMarker checks the words of an environment marker and gives it with

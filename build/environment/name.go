@@ -62,8 +62,8 @@ func checkName(name string, pos yamlfile.Position) error {
 		return yamlfile.Errorf(pos, "name %q is not allowed; write a word, such as name: train", name)
 	case strings.Contains(name, "/"):
 		return yamlfile.Errorf(pos, `name %q holds a "/", but an environment is one folder; write a word, such as name: train`, name)
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return yamlfile.Errorf(pos, "name %q holds a control character; write a word, such as name: train", name)
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return yamlfile.Errorf(pos, "name %+q holds a character that cannot be shown; write a word, such as name: train", name)
 	case len(name) > maxName:
 		return yamlfile.Errorf(pos, "name is %d bytes long; at most %d are allowed", len(name), maxName)
 	}

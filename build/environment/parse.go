@@ -3,6 +3,7 @@ package environment
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,9 @@ import (
 // nil or holds what could be read, which serves messages alone, and there are
 // no findings: what they say of a broken file is mostly wrong.
 func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
+	if opts.Python != "" && !pythonVersion.MatchString(opts.Python) {
+		return nil, nil, fmt.Errorf("python version %q: allowed are such as 3.9 and 3.11.4", opts.Python)
+	}
 	p := &parser{opts: opts, env: &Environment{File: opts.File}}
 	if p.env.File == "" {
 		p.env.File = "environment.yml"
@@ -39,6 +43,7 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 		return p.env, nil, p.result()
 	}
 	p.root(doc.Root)
+	p.checkTorch()
 	if len(p.errs) == 0 {
 		p.lint()
 	}
@@ -54,6 +59,12 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	return p.env, p.findings, nil
 }
 
+var pythonVersion = regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{1,3}){1,2}$`)
+
+// maxErrors bounds what is told of one file: more says that it is another kind
+// of file.
+const maxErrors = 50
+
 type parser struct {
 	opts     Options
 	doc      *yamlfile.Document
@@ -62,6 +73,8 @@ type parser struct {
 	errs     []error
 	// channelPos are the places of env.Channels.
 	channelPos []yamlfile.Position
+	// lines are those of doc.Text, once they were needed.
+	lines []string
 }
 
 // result joins the errors, without secrets and in the order of the file.
@@ -76,6 +89,9 @@ func (p *parser) result() error {
 		}
 		return x.Column - y.Column
 	})
+	if more := len(p.errs) - maxErrors; more > 0 {
+		p.errs = append(p.errs[:maxErrors], yamlfile.Errorf(yamlfile.Position{File: p.env.File}, "has %d more errors", more))
+	}
 	for i, err := range p.errs {
 		p.errs[i] = redactError(err)
 	}

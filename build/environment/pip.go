@@ -19,7 +19,6 @@ var (
 	pipHash    = regexp.MustCompile(`^sha(?:256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128})$`)
 	pipAt      = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[^\]]*\])?\s*@\s*(\S+?)(?:\s*\s;\s*(.*))?$`)
 	archive    = regexp.MustCompile(`\.(?:whl|zip|tar\.gz|tgz|tar\.bz2|tar\.xz)$`)
-	wheelName  = regexp.MustCompile(`/([A-Za-z0-9][A-Za-z0-9._]*)-[^/]*\.whl$`)
 	egg        = regexp.MustCompile(`[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)`)
 	scpAddress = regexp.MustCompile(`^(?:git\+)?([a-z]+@[A-Za-z0-9.-]+):([^/].*)$`)
 	separators = regexp.MustCompile(`[-_.]+`)
@@ -128,8 +127,6 @@ func parsePipURL(address string, clean func(string) string) (PipRequirement, err
 	}
 	r.Text = clean(address)
 	if m := egg.FindStringSubmatch(r.Text); m != nil {
-		r.Name = normalise(m[1])
-	} else if m := wheelName.FindStringSubmatch(beforeFragment(r.Text)); m != nil {
 		r.Name = normalise(m[1])
 	}
 	return r, nil

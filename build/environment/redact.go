@@ -3,6 +3,7 @@ package environment
 import (
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"crun.dev/crun/internal/yamlfile"
@@ -61,6 +62,17 @@ func Redact(text string) string {
 	return addresses.ReplaceAllStringFunc(text, func(address string) string {
 		return hide(address, "***")
 	})
+}
+
+// quote shows a value in a message: without secrets, and without the rest of a
+// long one. The secrets go first, or half of one might stay.
+func quote(value string) string {
+	const most = 200
+	runes := []rune(Redact(value))
+	if len(runes) > most {
+		runes = append(runes[:most], '.', '.', '.')
+	}
+	return strconv.Quote(string(runes))
 }
 
 var (

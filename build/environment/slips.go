@@ -101,10 +101,12 @@ func (p *parser) gluedDash(node *yaml.Node, whole bool) bool {
 		return false
 	}
 	found := false
-	lines := strings.Split(string(p.doc.Text), "\n")
+	if p.lines == nil {
+		p.lines = strings.Split(string(p.doc.Text), "\n")
+	}
 	rest := strings.Join(strings.Fields(node.Value), " ")
-	for n := node.Line; rest != "" && n <= len(lines); n++ {
-		line := []rune(lines[n-1])
+	for n := node.Line; rest != "" && n <= len(p.lines); n++ {
+		line := []rune(p.lines[n-1])
 		start := len(line) - len([]rune(strings.TrimLeft(string(line), " \t")))
 		if n == node.Line {
 			start = min(node.Column-1, len(line))

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"crun.dev/crun/internal/yamlfile"
@@ -28,9 +29,26 @@ func (e *Environment) Unsupported() []error {
 		}
 	}
 	for _, c := range e.Credentials {
-		refuse(c.Pos, "%q has a credential in the file, which crun does not hand to the build yet; use an address that needs none", c.URL)
+		if !e.isSource(c.URL) {
+			refuse(c.Pos, "%q has a credential in the file, which crun hands to the build for channels and indexes alone; use an address that needs none", c.URL)
+		}
 	}
 	return errs
+}
+
+// isSource tells whether the address is a channel or an index.
+func (e *Environment) isSource(address string) bool {
+	if slices.Contains(e.Channels, address) {
+		return true
+	}
+	for _, section := range e.Pip {
+		for _, r := range section.Requirements {
+			if r.Text == "--index-url "+address || r.Text == "--extra-index-url "+address {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unsupported says why crun does not build the line yet, or "".

@@ -3,6 +3,7 @@ package environment
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
@@ -44,9 +45,9 @@ func (p *parser) variables(entry *pair) {
 			p.errorf(at, `variable %s has no value; write %s: "" for an empty one`, name, name)
 		case value.Kind != yaml.ScalarNode:
 			p.errorf(at, "variable %s is %s; allowed is one value", name, yamlfile.Kind(value))
-		case strings.ContainsAny(value.Value, "\n\r\x00"):
-			// A Dockerfile's ENV and docker's env files have no way to say it.
-			p.errorf(at, "variable %s holds a line break or NUL; allowed is one line", name)
+		case strings.ContainsFunc(value.Value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
+			// Docker's env files have no way to say a line break.
+			p.errorf(at, "variable %s holds a line break or another control character; allowed is one line of text", name)
 		default:
 			p.env.Variables = append(p.env.Variables, Variable{name, value.Value, at})
 		}

@@ -97,7 +97,8 @@ type Distribution struct {
 	Index string `yaml:"index,omitempty"`
 	// URL is the address of a wheel or source archive, or "git+https://...@COMMIT".
 	URL string `yaml:"url,omitempty"`
-	// Hashes are "sha256:HEX"; a repository has none, its commit stands for it.
+	// Hashes are "sha256:HEX". A repository has none, its commit stands for
+	// it; some indexes publish none.
 	Hashes []string `yaml:"hashes,omitempty"`
 	// Markers is an environment marker (PEP 508), or "".
 	Markers string `yaml:"markers,omitempty"`

@@ -116,7 +116,14 @@ func (w *walker) walk(node *yaml.Node, t reflect.Type, name string) {
 		reflect.Struct: "a mapping", reflect.Slice: "a list", reflect.Bool: "true or false",
 		reflect.Int: "a number", reflect.Int64: "a number", reflect.String: "text",
 	}[t.Kind()]
-	if kind := yamlfile.Kind(node); kind != want || node.Kind == yaml.AliasNode || node.Tag == "!!float" {
+	kind := yamlfile.Kind(node)
+	switch {
+	case node.Kind == yaml.AliasNode:
+		kind = "an alias"
+	case node.Tag == "!!float" && kind == want:
+		kind = "a number with a point"
+	}
+	if kind != want {
 		w.errorf(node, "%s is %s; allowed is %s", name, kind, want)
 		return
 	}

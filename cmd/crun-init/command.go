@@ -64,11 +64,11 @@ func ownsTerminal() bool {
 // session that has it. The command is in the foreground then from its first
 // instruction on; were it only moved to a group of its own, it would be in the
 // background until somebody calls TIOCSPGRP, and be stopped by what it reads.
-func handOverTerminal() *syscall.SysProcAttr {
-	// Letting go hangs up on the foreground group, which is init.
-	signal.Ignore(syscall.SIGHUP)
+func (n *initProcess) handOverTerminal() *syscall.SysProcAttr {
+	// Letting go hangs up on the foreground group, which is init, by these two.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGCONT)
 	err := unix.IoctlSetInt(0, unix.TIOCNOTTY, 0)
-	signal.Reset(syscall.SIGHUP)
+	signal.Notify(n.signals)
 	if err != nil {
 		// It stays in init's group, which has the terminal.
 		return &syscall.SysProcAttr{}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -23,7 +24,9 @@ func run(args []string) int {
 	if len(args) > 1 && args[0] == "--dir" {
 		dir, args = args[1], args[2:]
 	}
-	n := &initProcess{dir: dir, start: time.Now()}
+	n := &initProcess{dir: dir, start: time.Now(), signals: make(chan os.Signal, 64)}
+	// First of all: a signal that comes before the command does is kept for it.
+	signal.Notify(n.signals)
 	if len(args) < 2 || args[0] != "--" {
 		return n.fail(inside.ReasonInitFailed, inside.ExitRefused, "crun-init is started by crun, with -- COMMAND [ARG...]")
 	}
@@ -57,6 +60,7 @@ func run(args []string) int {
 type initProcess struct {
 	dir         string // instead of inside.Dir
 	start       time.Time
+	signals     chan os.Signal
 	expect      inside.Expectation
 	differences []inside.Difference
 }

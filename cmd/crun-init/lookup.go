@@ -82,7 +82,7 @@ func explain(path string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("command not executable: %s: permission denied (chmod +x, and every folder above must be open to uid %d)", path, os.Getuid())
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("command not executable: %s: not a program of this architecture, nor a script that begins with #!", path)
+		return fmt.Errorf("command not executable: %s: not a program of this architecture, nor a script with #! and its interpreter in the first line", path)
 	}
 	return fmt.Errorf("command not executable: %s: %w", path, cause(err))
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
@@ -19,18 +18,15 @@ import (
 func (n *initProcess) supervise(path string, args []string) int {
 	sys := &syscall.SysProcAttr{Setpgid: true}
 	if ownsTerminal() {
-		sys = handOverTerminal()
+		sys = n.handOverTerminal()
 	}
 	// Where init is not PID 1 (a shared PID namespace, a test), orphans still
 	// have to come to it.
 	if os.Getpid() != 1 {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
-	// Before the start, so that no signal is lost. A caught signal is the
-	// default again in the command.
-	signals := make(chan os.Signal, 64)
-	signal.Notify(signals)
 
+	// The signals that init catches are the default again in the command.
 	n.start = time.Now()
 	pid, err := syscall.ForkExec(path, args, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: sys})
 	if err != nil {
@@ -50,7 +46,7 @@ func (n *initProcess) supervise(path string, args []string) int {
 		select {
 		case status := <-ended:
 			return n.ended(status, timedOut)
-		case s := <-signals:
+		case s := <-n.signals:
 			c.forward(s)
 		case <-limit:
 			timedOut = true

@@ -85,3 +85,33 @@ func TestTerminalInterrupt(t *testing.T) {
 		t.Errorf("output %q", out)
 	}
 }
+
+func TestTerminalHangUp(t *testing.T) {
+	t.Parallel()
+	// Handing the terminal over hangs up on init. None of that may reach the
+	// command, and a signal that is sent afterwards has to.
+	tr := sh(t, nil, `trap 'echo hup >>got; exit 3' HUP; trap 'echo cont >>got' CONT; echo ready >ready; while :; do sleep 0.02; done`)
+	tr.onTerminal()
+	tr.waitFor("ready")
+	time.Sleep(100 * time.Millisecond)
+	if data, err := os.ReadFile(tr.dir + "/got"); err == nil {
+		t.Errorf("the command got %q", data)
+	}
+	tr.Process.Signal(syscall.SIGHUP)
+	tr.exits(3, inside.ReasonExited)
+}
+
+func TestSignalBeforeTheCommand(t *testing.T) {
+	t.Parallel()
+	// Sent as early as can be: it ends init itself only while Go has not yet
+	// come to main, and never with another code.
+	for range 20 {
+		tr := sh(t, nil, "exec sleep 10")
+		tr.begin()
+		time.Sleep(3 * time.Millisecond)
+		tr.Process.Signal(os.Interrupt)
+		if code := tr.code(); code != 130 && code != -1 {
+			t.Errorf("exit code %d; stderr %q", code, &tr.stderr)
+		}
+	}
+}

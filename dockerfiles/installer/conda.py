@@ -8,6 +8,7 @@ import time
 import rattler
 from rattler.networking import Client
 from rattler.networking.middleware import MirrorMiddleware, RetryMiddleware
+from rattler.package.build_string import BuildString
 
 from common import Failure, compile_bytecode, sources
 
@@ -26,15 +27,15 @@ def client():
 
 
 async def solve(request, specs):
-    """The records that fulfil specs, each dependency before what needs it."""
+    """The records that fulfil specs."""
     gateway = rattler.Gateway(cache_dir="/run/crun/cache/rattler/repodata", client=client())
     virtual = []
     for text in request["virtual"]:
         name, _, version = text.partition("=")
         version, _, build = version.partition("=")
         virtual.append(rattler.GenericVirtualPackage(
-            rattler.PackageName(name), rattler.Version(version or "0"), build or "0"))
-    records = await rattler.solve(
+            rattler.PackageName(name), rattler.Version(version or "0"), BuildString(build or "0")))
+    return await rattler.solve(
         list(request["channels"].values()),
         [rattler.MatchSpec(spec, strict=False) for spec in specs],
         gateway=gateway,
@@ -42,7 +43,6 @@ async def solve(request, specs):
         virtual_packages=virtual,
         channel_priority=rattler.ChannelPriority.Flexible,
     )
-    return rattler.PackageRecord.sort_topologically(records)
 
 
 def to_entry(record, channels):
@@ -132,8 +132,23 @@ def install(records, prefix, platform):
         ))
     except Exception as error:
         raise Failure("installing conda packages: " + explain(error)) from None
+    forget_cache(meta, new)
     size = sum(record.size or 0 for record in records) >> 20
     print(f"{len(records)} conda packages ({size} MiB packed) in {time.monotonic() - start:.1f} s", flush=True)
+
+
+def forget_cache(meta, names):
+    """Takes the place of the build's cache out of what conda knows of names."""
+    for name in os.listdir(meta):
+        path = os.path.join(meta, name)
+        if not name.endswith(".json"):
+            continue
+        with open(path, encoding="utf-8") as file:
+            record = json.load(file)
+        if record["name"] in names and record.pop("extracted_package_dir", None):
+            record.pop("package_tarball_full_path", None)
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(record, file, indent=2)
 
 
 def explain(error):

@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from common import Failure, TOOLS_UV, compile_bytecode, python_of, sources
 
-PYPI = "https://pypi.org/simple"
+CACHE = "/run/crun/cache/uv"
 
 
 class NoSolution(Exception):
@@ -21,7 +21,7 @@ class NoSolution(Exception):
 def run_uv(*arguments):
     environment = {
         **os.environ,
-        "UV_CACHE_DIR": "/run/crun/cache/uv", "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
+        "UV_CACHE_DIR": CACHE, "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": "300",
     }
     return subprocess.run([TOOLS_UV, *arguments], env=environment, text=True, check=False,
@@ -110,13 +110,14 @@ def parse(text):
 def ask_pip(prefix, requirements, indexes):
     """What pip would install, or None where it has no answer either."""
     first, *more = [sources.index(url) for url in indexes]
-    with tempfile.NamedTemporaryFile(suffix=".json", dir="/run/crun") as report:
+    with tempfile.NamedTemporaryFile(suffix=".json", dir="/run/crun") as report, \
+            tempfile.TemporaryDirectory(dir=CACHE) as folder:  # /run is memory
         result = subprocess.run(
             [python_of(prefix), "-E", "-s", "-m", "pip", "install", "--dry-run", "--quiet", "--no-input",
              "--disable-pip-version-check", "--no-cache-dir", "--index-url", first,
              *(argument for url in more for argument in ("--extra-index-url", url)),
              "--report", report.name, "-r", requirements],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            env={**os.environ, "TMPDIR": folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         if result.returncode:
             return None
         content = json.load(report)
@@ -132,7 +133,7 @@ def ask_pip(prefix, requirements, indexes):
             if vcs:
                 entry["url"] = f"{vcs['vcs']}+{entry['url']}@{vcs['commit_id']}"
         else:
-            entry["index"] = PYPI
+            entry["index"] = indexes[0]
         entries.append(entry)
     return entries
 

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 
-from rattler.exceptions import SolverError
+from rattler.exceptions import FetchRepoDataError, GatewayError, SolverError
 
 import conda
 import pypi
@@ -36,9 +36,7 @@ def solve(request):
             answer["miniconda"] = miniconda(request, notes)
     except SolverError as error:
         return {"failure": {"kind": "conda", "text": conda.explain(error)}}
-    except Failure:
-        raise
-    except Exception as error:
+    except (GatewayError, FetchRepoDataError) as error:
         return {"failure": {"kind": "channel", "text": conda.explain(error)}}
     if request["pip"]:
         # pip packages are chosen around what conda brings, so that has to be

@@ -5,7 +5,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../setup/lib.sh"
 . "$here/bullseye.sh"
-work=$CACHE/work channel=$CACHE/channel
+work=$CACHE/work packages=$CACHE/work/packages channel=$CACHE/channel
 
 hash_of() { sha256sum | cut -c1-16; }
 # done_as NAME HASH: whether NAME was finished in this very form.
@@ -15,7 +15,7 @@ all=$(cat "$here"/*.{sh,py,txt} | hash_of)
 done_as all "$all" && exit 0
 lock_cache
 done_as all "$all" && exit 0
-mkdir -p "$work"/{stamps,logs,trees} "$channel"
+mkdir -p "$work"/{stamps,logs,trees,packages}
 rm -f "$work/stamps/all"
 
 # step NAME HASH COMMAND...: runs the command unless it was done before. Its output is shown if it fails.
@@ -51,7 +51,7 @@ into() {
 pack() {
 	local hash
 	hash=$(cat "$work/stamps/$1" "$here/pack.py" | hash_of)
-	step "pack-$1" "$hash" "$python" "$here/pack.py" "$work/trees/$1" "$channel"
+	step "pack-$1" "$hash" "$python" "$here/pack.py" "$work/trees/$1" "$packages"
 }
 
 tools=$work/tools python=$work/tools/bin/python
@@ -110,9 +110,19 @@ pack python
 for old in "$work"/trees/*; do
 	old=${old##*/}
 	[[ " ${now[*]} " != *" $old "* ]] || continue
-	rm -rf "$work/trees/$old" "$work/stamps/$old" "$work/stamps/pack-$old" "$channel"/*/"$old"-*.conda
+	rm -rf "$work/trees/$old" "$work/stamps/$old" "$work/stamps/pack-$old" "$packages"/*/"$old"-*.conda
 done
-step index "$all" "$python" "$here/index.py" "$channel"
-step check "$all" "$here/check.sh" "$channel"
+
+# The channel appears indexed and checked or not at all: it may be served at this moment.
+publish() {
+	rm -rf "$channel".{tmp,old}
+	cp -al "$packages" "$channel.tmp"
+	"$python" "$here/index.py" "$channel.tmp"
+	"$here/check.sh" "$channel.tmp"
+	[ ! -e "$channel" ] || mv "$channel" "$channel.old"
+	mv "$channel.tmp" "$channel"
+	rm -rf "$channel.old"
+}
+step channel "$all" publish
 echo "$all" >"$work/stamps/all"
 say "the channel is $channel, $(du -sh "$channel" | cut -f1)"

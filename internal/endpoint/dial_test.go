@@ -160,7 +160,8 @@ func TestExplain(t *testing.T) {
 		{rootless, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, `"systemctl --user start docker"`},
 		{tcp, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}, "no way to that host"},
 		{tcp, &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, "has closed the connection"},
-		{tcp, fmt.Errorf("Get: %w", os.ErrDeadlineExceeded), "does not answer"},
+		{tcp, fmt.Errorf("Get: %w", io.EOF), "has closed the connection"},
+		{tcp, fmt.Errorf("Get: %w", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}), "does not answer"},
 		{tcp, x509Error(), "put its authority into /c/ca.pem"},
 		{tcp, errors.New(`error during connect: Get "https://gpu1:2376/v1.51/info": remote error: tls: bad certificate`),
 			"refuses your certificate (tls: bad certificate): put cert.pem and key.pem that it accepts into /c"},
@@ -180,7 +181,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("explained twice: %v", again)
 		}
 	}
-	for _, err := range []error{nil, context.Canceled, errors.New("no such image")} {
+	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded, errors.New("no such image")} {
 		if got := system.Explain(err); got != err {
 			t.Errorf("%v became %v", err, got)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/user"
@@ -29,15 +30,18 @@ func (e *Error) Unwrap() error        { return e.cause }
 func (e *Error) Is(target error) bool { return target == ErrUnreachable }
 
 // Explain turns the failure of a connection to the engine into an *Error, or
-// finds the one that DialContext gave under what clients put around it. What
-// it does not know, an error of the engine itself or the end of a context
+// finds the one that DialContext gave under what clients put around it. An end
+// of file counts as one: it is for errors of calls, not of streams. What it
+// does not know, an error of the engine itself or the end of a context
 // among them, it returns as it is.
 func (ep Endpoint) Explain(err error) error {
 	var done *Error
 	if errors.As(err, &done) {
 		return done
 	}
-	if err == nil || errors.Is(err, context.Canceled) {
+	// A network's timeout calls itself context.DeadlineExceeded too.
+	var network *net.OpError
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &network) {
 		return err
 	}
 	if message := ep.explain(err); message != "" {
@@ -80,7 +84,7 @@ func (ep Endpoint) explain(err error) string {
 		return fmt.Sprintf("the engine at %s refuses your certificate (%s): put cert.pem and key.pem that it accepts into %s", ep, lastPart(text), ep.certDir())
 	case errors.As(err, &network) && network.Timeout():
 		return fmt.Sprintf("the engine at %s does not answer: check that it runs and that no firewall is between%s", ep, ep.otherwise())
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Sprintf("the engine at %s has closed the connection: see whether it was restarted (%s)", ep, ep.logRemedy())
 	}
 	return ""
@@ -138,26 +142,29 @@ func (ep Endpoint) logRemedy() string {
 // explainPermission tells why a socket may not be used. The group that owns
 // it is as good as root, and whoever joins it should know.
 func (ep Endpoint) explainPermission() string {
-	who := "you"
+	who, login := "you", "$USER"
 	caller, err := user.Current()
 	if err == nil {
-		who = caller.Username
+		who, login = caller.Username, caller.Username
 	}
 	start := fmt.Sprintf("%s may not use the engine at %s", who, ep)
 	rootless := "a rootless engine of your own needs neither (docs.docker.com/go/rootless)"
 	var stat syscall.Stat_t
-	if syscall.Stat(strings.TrimPrefix(ep.Host, "unix://"), &stat) != nil || stat.Mode&0o060 != 0o060 || stat.Gid == 0 || err != nil {
+	if syscall.Stat(strings.TrimPrefix(ep.Host, "unix://"), &stat) != nil || stat.Mode&0o060 != 0o060 || stat.Gid == 0 {
 		return start + ": ask whoever runs it for access; " + rootless
 	}
-	group, err := user.LookupGroupId(strconv.Itoa(int(stat.Gid)))
-	if err != nil {
-		group = &user.Group{Name: strconv.Itoa(int(stat.Gid)), Gid: strconv.Itoa(int(stat.Gid))}
+	gid := strconv.Itoa(int(stat.Gid))
+	name := gid
+	if group, err := user.LookupGroupId(gid); err == nil {
+		name = group.Name
 	}
-	if ids, err := caller.GroupIds(); err == nil && slices.Contains(ids, group.Gid) {
-		return fmt.Sprintf("%s: this login does not have the group %s yet, which %s is in; log in again, or run \"newgrp %s\"", start, group.Name, who, group.Name)
+	if caller != nil {
+		if ids, err := caller.GroupIds(); err == nil && slices.Contains(ids, gid) {
+			return fmt.Sprintf("%s: this login does not have the group %s yet, which %s is in; log in again, or run \"newgrp %s\"", start, name, who, name)
+		}
 	}
 	return fmt.Sprintf("%s: not in the group %s, which owns the socket; \"sudo usermod -aG %s %s\" and a new login change that, and make %s root on this machine; %s",
-		start, group.Name, group.Name, who, who, rootless)
+		start, name, name, login, who, rootless)
 }
 
 func (ep Endpoint) explainSSH(stderr string) string {

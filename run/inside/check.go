@@ -12,7 +12,7 @@ import (
 
 const (
 	unlimited  = "unlimited"
-	unreadable = "not to be read"
+	unreadable = "unreadable"
 )
 
 // Check compares what the kernel holds with what was asked, and gives every

@@ -28,6 +28,8 @@ const goLine = "go"
 type Request struct {
 	// Secrets are the values of the plan's SecretEnv. They are nowhere else.
 	Secrets map[string]string `json:"secrets,omitempty"`
+	// Arch is the image's architecture, for which init is chosen.
+	Arch string `json:"arch"`
 }
 
 // Kinds of messages.

@@ -25,8 +25,9 @@ type Server struct {
 	Store *record.Store
 	// Open connects to an engine by what the record's state says of it.
 	Open func(context.Context, json.RawMessage) (engine.Engine, error)
-	// Files are to be put into the container of a plan.
-	Files func(*plan.Plan) ([]engine.File, error)
+	// Files are to be put into the container of a plan, whose image is for
+	// this architecture.
+	Files func(p *plan.Plan, arch string) ([]engine.File, error)
 
 	// Stdin, Messages and LockFD are a test's; by default what a monitor
 	// process has inherited.
@@ -106,7 +107,7 @@ func (s *Server) start(ctx context.Context, owner *launch.Owner) error {
 	if err != nil {
 		return s.fail(err)
 	}
-	files, err := s.Files(p)
+	files, err := s.Files(p, request.Arch)
 	if err == nil {
 		owner.Engine, err = s.Open(ctx, state.Engine)
 	}

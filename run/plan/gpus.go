@@ -28,7 +28,7 @@ func (m *maker) gpus() {
 	}
 	g := &GPUs{Count: limit.Count, All: limit.All, IDs: slices.Clone(limit.IDs), Driver: host.GPUDriver}
 	if g.Driver == "" {
-		m.errorf("%sgpus is %s, but the engine on %s can give none: install the GPU's driver and nvidia-container-toolkit there, run 'nvidia-ctk runtime configure' and restart the engine, or run without (--gpus none)",
+		m.errorf("%sgpus is %s, but %s has none that its engine can give: install the GPU's driver and nvidia-container-toolkit there, run 'nvidia-ctk runtime configure' and restart the engine, or run without (--gpus none)",
 			m.at("gpus"), g, m.host())
 		return
 	}

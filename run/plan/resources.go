@@ -11,6 +11,12 @@ const (
 	cfsPeriod = 100_000
 	// minCPUs is the kernel's least quota (1 ms) in a period, in 1e-9 CPUs.
 	minCPUs = cpuUnit / 100
+	// minPids leaves a shell and python their few beside crun-init, which has
+	// up to 7 threads (measured).
+	minPids = 16
+	// minAddressSpace is what crun-init starts with: Go's runtime reserves
+	// 0.7 GiB of addresses (measured; 3 MiB of them become memory).
+	minAddressSpace = 1 << 30
 )
 
 // memory sets the ceiling of memory, closes the swap, and checks both against
@@ -143,8 +149,8 @@ func (m *maker) cpuset(cpu *specs.LinuxCPU, list string) {
 func (m *maker) processes() {
 	l := &m.req.Limits
 	if l.Pids != nil {
-		if *l.Pids == 0 || *l.Pids < Unlimited {
-			m.errorf("%spids is %d: allowed are 1 and more, and -1 for no limit", m.at("pids"), *l.Pids)
+		if *l.Pids < minPids && *l.Pids != Unlimited {
+			m.errorf("%spids is %d: allowed are %d and more (crun-init and a shell need some), and -1 for no limit", m.at("pids"), *l.Pids, minPids)
 		}
 		m.resources().Pids = &specs.LinuxPids{Limit: l.Pids}
 	}
@@ -152,6 +158,10 @@ func (m *maker) processes() {
 	m.wish("memlock", "RLIMIT_MEMLOCK", l.MemLock)
 	m.wish("stack", "RLIMIT_STACK", l.Stack)
 	m.rlimit("core", "RLIMIT_CORE", l.Core)
+	if as := l.AddressSpace; as != nil && *as >= 0 && *as < minAddressSpace {
+		m.errorf("%saddress_space is %s: allowed are %s and more (crun-init reserves that many addresses, python with torch several times as many), and -1 for no limit; memory is the limit for what is really used",
+			m.at("address_space"), FormatBytes(*as), FormatBytes(minAddressSpace))
+	}
 	m.rlimit("address_space", "RLIMIT_AS", l.AddressSpace)
 }
 

@@ -18,7 +18,6 @@ import (
 	"crun.dev/crun/build"
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/cmd/internal/config"
-	"crun.dev/crun/internal/endpoint"
 )
 
 // buildOptions are the flags of crun build.
@@ -230,11 +229,7 @@ func (b *pendingBuild) run(ctx context.Context) (build.Result, error) {
 
 // buildEngine is a client of the engine that images are built for.
 func (app *App) buildEngine(cfg *config.Config) (*buildkit.Engine, error) {
-	options := endpoint.Options{Host: app.Host, Context: app.Context, Getenv: app.Getenv}
-	if cfg.Engine != "" && app.Host == "" && app.Context == "" && app.Getenv("DOCKER_HOST") == "" && app.Getenv("DOCKER_CONTEXT") == "" {
-		options.Host = cfg.Engine
-	}
-	found, err := endpoint.Find(options)
+	found, err := app.findEndpoint(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,14 @@ import "github.com/spf13/cobra"
 // commands lists every command of crun.
 func commands(app *App) []*cobra.Command {
 	return []*cobra.Command{
+		newBuildCmd(app),
+		newRunCmd(app, nil),
+		newPsCmd(app, nil),
+		newLogsCmd(app, nil),
+		newStopCmd(app, nil),
+		newRmCmd(app, nil),
+		newInspectCmd(app, nil),
+		newMonitorCmd(app),
 		newVersionCmd(app),
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"crun.dev/crun/build"
 	"crun.dev/crun/cmd/internal/config"
 	"crun.dev/crun/profiles"
 	"crun.dev/crun/run/engine"
@@ -29,6 +31,7 @@ type job struct {
 	secrets   map[string]string // values of plan.SecretEnv
 	isDefault bool              // nobody named the profile
 	home      string            // folder to make, or ""
+	arch      string            // the image's
 	warnings  []string
 }
 
@@ -117,6 +120,7 @@ func (app *App) prepare(ctx context.Context, o *runOptions) (*job, error) {
 		return nil, err
 	}
 	j.warnings = append(j.warnings, warnings...)
+	j.arch = cmp.Or(image.Architecture, facts.Arch)
 	return j, nil
 }
 
@@ -160,26 +164,44 @@ func (app *App) runProfile(j *job) (*profiles.Profile, error) {
 	return profile, nil
 }
 
-// runImage finds the image to run in: the one that is named, or that of the
-// project's environment, which is built if it has to be.
+// runImage finds the image to run in, and what people call it: the one that is
+// named, or that of the project's environment, which is built if it has to be.
 func (app *App) runImage(ctx context.Context, j *job, project string) (image engine.Image, ref string, err error) {
-	ref = j.options.image
-	if ref == "" {
-		file := j.options.file
-		if file == "" {
-			file = project
-		} else {
-			file = app.abs(file)
+	if ref = j.options.image; ref != "" {
+		image, err = j.engine.Image(ctx, ref)
+		if errors.Is(err, engine.ErrNotFound) {
+			err = fmt.Errorf("image %s is not on the engine: pull it (docker pull %s), or leave --image out to run in the project's environment", ref, ref)
 		}
-		if ref, err = app.imageOfEnvironment(ctx, file); err != nil {
-			return engine.Image{}, "", err
-		}
+		return image, ref, err
 	}
-	image, err = j.engine.Image(ctx, ref)
-	if errors.Is(err, engine.ErrNotFound) && j.options.image != "" {
-		return engine.Image{}, "", fmt.Errorf("image %s is not on the engine: pull it (docker pull %s), or leave --image out to run in the project's environment", ref, ref)
+	built, err := app.environmentImage(ctx, j.options, project)
+	if err != nil || built.ID == "" {
+		return engine.Image{}, "(not built yet)", err
 	}
-	return image, ref, err
+	image, err = j.engine.Image(ctx, built.ID)
+	return image, cmp.Or(built.Tag, built.ID), err
+}
+
+// environmentImage gives the image of the project's environment. With
+// --dry-run nothing is built, and one without an id stands for an image that
+// would be.
+func (app *App) environmentImage(ctx context.Context, o *runOptions, project string) (build.Result, error) {
+	file := cmp.Or(project, app.Dir)
+	if o.file != "" {
+		file = app.abs(o.file)
+	}
+	if !o.dryRun {
+		return app.ensureImage(ctx, file)
+	}
+	b, err := app.openBuild(buildOptions{file: file, progress: "quiet"})
+	if err != nil {
+		return build.Result{}, err
+	}
+	result, reason, err := build.Find(ctx, b.engine, b.request.Project)
+	if err == nil && result.ID == "" {
+		app.note("the image of %s would be built first: %s", b.request.Project.File, reason)
+	}
+	return result, errors.Join(err, b.engine.Close())
 }
 
 // hostOf gives what a plan must know of the engine's host.

@@ -107,7 +107,7 @@ func TestLoadWithoutFiles(t *testing.T) {
 	}
 }
 
-func TestCRUN_CONFIGIsReadAlone(t *testing.T) {
+func TestNamedFileIsReadAlone(t *testing.T) {
 	dir, env, h := machine(t, "base: debian:12\n", "scratch: /a\n", map[string]string{"CRUN_CONFIG": "DIR/alone.yaml", "SSL_CERT_FILE": "DIR/own.pem"})
 	if _, err := load(env, h); err == nil || !strings.HasPrefix(err.Error(), "CRUN_CONFIG: ") || !strings.Contains(err.Error(), "alone.yaml") {
 		t.Errorf("a missing file gives %v", err)

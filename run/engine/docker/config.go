@@ -55,7 +55,7 @@ func containerConfig(p *plan.Plan, secrets map[string]string, withInit bool, gpu
 		Env:         env,
 		Entrypoint:  process.Args[:1],
 		Cmd:         process.Args[1:],
-		Image:       cmp(p.Image.ID, p.Image.Ref),
+		Image:       or(p.Image.ID, p.Image.Ref),
 		WorkingDir:  process.Cwd,
 		Labels:      maps.Clone(p.Spec.Annotations),
 		StopSignal:  "SIGTERM",
@@ -71,7 +71,7 @@ func containerConfig(p *plan.Plan, secrets map[string]string, withInit bool, gpu
 
 	noInit := false
 	host := &container.HostConfig{
-		NetworkMode: container.NetworkMode(cmp(p.Network, plan.NetworkDefault)),
+		NetworkMode: container.NetworkMode(or(p.Network, plan.NetworkDefault)),
 		Init:        &noInit,
 		LogConfig:   logConfig(p.Log),
 	}
@@ -88,7 +88,7 @@ func containerConfig(p *plan.Plan, secrets map[string]string, withInit bool, gpu
 			Soft: int64(r.Soft), Hard: int64(r.Hard),
 		})
 	}
-	if err := setMounts(host, p.Spec.Mounts); err != nil {
+	if err := setMounts(host, p); err != nil {
 		return nil, nil, fmt.Errorf("plan of run %s: %w", p.ID, err)
 	}
 	config.ExposedPorts, host.PortBindings = ports(p.Ports)
@@ -102,8 +102,8 @@ func containerConfig(p *plan.Plan, secrets map[string]string, withInit bool, gpu
 	return config, host, nil
 }
 
-// cmp is the first that is not empty.
-func cmp(a, b string) string {
+// or is the first that is not empty.
+func or(a, b string) string {
 	if a != "" {
 		return a
 	}
@@ -146,13 +146,13 @@ func deref(n *int64) int64 {
 // setMounts carries the mounts over: binds and volumes as the API's mounts, a
 // tmpfs by the older way, since 20.10 ignores the options of the newer one.
 // /dev/shm is a setting of its own.
-func setMounts(host *container.HostConfig, mounts []specs.Mount) error {
-	for _, m := range mounts {
+func setMounts(host *container.HostConfig, p *plan.Plan) error {
+	for _, m := range p.Spec.Mounts {
 		switch {
-		case m.Type == "tmpfs" && m.Destination == "/dev/shm":
-			size, err := tmpfsSize(m)
-			if err != nil {
-				return err
+		case m.Type == "tmpfs" && m.Destination == plan.ShmPath:
+			size, ok := p.TmpfsSize(plan.ShmPath)
+			if !ok || size <= 0 {
+				return fmt.Errorf("the tmpfs on %s has no size in bytes among its options %q", plan.ShmPath, m.Options)
 			}
 			host.ShmSize = size
 		case m.Type == "tmpfs":
@@ -171,20 +171,6 @@ func setMounts(host *container.HostConfig, mounts []specs.Mount) error {
 		}
 	}
 	return nil
-}
-
-// tmpfsSize reads size=, in bytes.
-func tmpfsSize(m specs.Mount) (int64, error) {
-	for _, option := range m.Options {
-		if value, ok := strings.CutPrefix(option, "size="); ok {
-			size, err := units.RAMInBytes(value)
-			if err != nil || size <= 0 {
-				return 0, fmt.Errorf("the size of the tmpfs on %s is %q: allowed are bytes, or a number with k, m or g", m.Destination, value)
-			}
-			return size, nil
-		}
-	}
-	return 0, fmt.Errorf("the tmpfs on %s has no size= among its options", m.Destination)
 }
 
 // tmpfsOptions adds what the engine has otherwise than a folder for temporary
@@ -244,8 +230,8 @@ func ports(list []plan.Port) (nat.PortSet, nat.PortMap) {
 	}
 	exposed, bindings := nat.PortSet{}, nat.PortMap{}
 	for _, p := range list {
-		port := nat.Port(fmt.Sprintf("%d/%s", p.Container, cmp(p.Protocol, "tcp")))
-		binding := nat.PortBinding{HostIP: cmp(p.HostIP, "127.0.0.1")}
+		port := nat.Port(fmt.Sprintf("%d/%s", p.Container, or(p.Protocol, "tcp")))
+		binding := nat.PortBinding{HostIP: or(p.HostIP, "127.0.0.1")}
 		if p.Host != 0 {
 			binding.HostPort = strconv.Itoa(p.Host)
 		}
@@ -266,63 +252,4 @@ func logConfig(l plan.Log) container.LogConfig {
 		config["max-file"] = strconv.Itoa(l.MaxFiles)
 	}
 	return container.LogConfig{Type: "json-file", Config: config}
-}
-
-// deviceRequest asks for GPUs. Driver nvidia takes a number; CDI knows names
-// alone, so that a number is the first ones that the engine has.
-func deviceRequest(g *plan.GPUs, env, devices []string) (container.DeviceRequest, error) {
-	switch g.Driver {
-	case "nvidia":
-		request := container.DeviceRequest{Driver: "nvidia", DeviceIDs: slices.Clone(g.IDs), Capabilities: [][]string{{"gpu", "compute", "utility"}}}
-		// With "gpu" alone the capabilities are those of the environment; the
-		// others are what torch and nvidia-smi need where nobody sets them.
-		if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "NVIDIA_DRIVER_CAPABILITIES=") }) {
-			request.Capabilities = [][]string{{"gpu"}}
-		}
-		switch {
-		case g.All:
-			request.Count = -1
-		case len(g.IDs) == 0:
-			request.Count = g.Count
-		}
-		return request, nil
-	case "cdi":
-		names := slices.Clone(g.IDs)
-		switch {
-		case g.All:
-			names = []string{"all"}
-		case len(names) == 0:
-			whole := wholeGPUs(devices)
-			if g.Count > len(whole) {
-				return container.DeviceRequest{}, fmt.Errorf("%d GPUs are asked for, and the engine knows %d by CDI: ask for at most that, or write the devices anew with \"nvidia-ctk cdi generate\"", g.Count, len(whole))
-			}
-			names = whole[:g.Count]
-		}
-		for i, name := range names {
-			if !strings.Contains(name, "=") {
-				names[i] = gpuKind + "=" + name
-			}
-		}
-		return container.DeviceRequest{Driver: "cdi", DeviceIDs: names}, nil
-	}
-	return container.DeviceRequest{}, fmt.Errorf("GPU driver %q is not known: allowed are nvidia and cdi", g.Driver)
-}
-
-// wholeGPUs gives the GPUs among the engine's CDI devices by index: each has a
-// name by UUID as well, and "all" is none of them.
-func wholeGPUs(devices []string) []string {
-	var indices []int
-	for _, device := range devices {
-		if id, ok := strings.CutPrefix(device, gpuKind+"="); ok {
-			if n, err := strconv.Atoi(id); err == nil && n >= 0 {
-				indices = append(indices, n)
-			}
-		}
-	}
-	slices.Sort(indices)
-	var names []string
-	for _, n := range slices.Compact(indices) {
-		names = append(names, strconv.Itoa(n))
-	}
-	return names
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/containerd/errdefs"
-	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"crun.dev/crun/internal/endpoint"
 	"crun.dev/crun/run/engine"
@@ -127,26 +126,16 @@ func (c *ruleContext) rlimit() (field, value string) {
 			continue
 		}
 		field = limit.field
-		if c.plan == nil || c.plan.Spec.Process == nil {
+		if c.plan == nil {
 			break
 		}
-		for _, r := range c.plan.Spec.Process.Rlimits {
-			if r.Type == limit.name {
-				value = formatRlimit(field, r)
-			}
+		if n, ok := c.plan.Rlimit(limit.name); ok && field == "nofile" && n >= 0 {
+			value = fmt.Sprint(n)
+		} else if ok {
+			value = plan.FormatBytes(n)
 		}
 	}
 	return field, value
-}
-
-func formatRlimit(field string, r specs.POSIXRlimit) string {
-	switch {
-	case int64(r.Hard) < 0:
-		return "unlimited"
-	case field == "nofile":
-		return fmt.Sprint(r.Hard)
-	}
-	return plan.FormatBytes(int64(r.Hard))
 }
 
 // compiledRules compiles the rules at the first error: a start of crun that

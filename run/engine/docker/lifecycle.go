@@ -86,14 +86,19 @@ func (e *Engine) State(ctx context.Context, id string) (engine.State, error) {
 	if got.ContainerJSONBase == nil || got.State == nil {
 		return engine.State{}, fmt.Errorf("the engine at %s tells no state of container %.12s", e.ep, id)
 	}
-	return engine.State{
+	state := engine.State{
 		Status:    string(got.State.Status),
 		ExitCode:  got.State.ExitCode,
 		OOMKilled: got.State.OOMKilled,
 		Error:     got.State.Error,
 		Started:   when(got.State.StartedAt),
 		Finished:  when(got.State.FinishedAt),
-	}, nil
+	}
+	// An engine can note the start of a short command after its end.
+	if !state.Finished.IsZero() && state.Finished.Before(state.Started) {
+		state.Started = state.Finished
+	}
+	return state, nil
 }
 
 // when reads a time of the engine. What has not happened is in the year 1,
@@ -150,8 +155,9 @@ func (e *Engine) List(ctx context.Context) ([]engine.Container, error) {
 	return containers, nil
 }
 
-// Events streams what happens to the container until ctx ends, or the engine
-// does; then the channel is closed. It is subscribed when Events returns.
+// Events streams what happens to the container. It is subscribed when Events
+// returns. The channel is closed when ctx ends, or when the engine ends the
+// stream or refuses it: State tells then.
 func (e *Engine) Events(ctx context.Context, id string) (<-chan engine.Event, error) {
 	if err := e.connect(ctx); err != nil {
 		return nil, err
@@ -163,11 +169,6 @@ func (e *Engine) Events(ctx context.Context, id string) (<-chan engine.Event, er
 		Since:   fmt.Sprintf("%d.%09d", now.Unix(), now.Nanosecond()),
 		Filters: filters.NewArgs(filters.Arg("type", string(events.ContainerEventType)), filters.Arg("container", id)),
 	})
-	select {
-	case err := <-errs:
-		return nil, e.explain(err, subject{container: id})
-	default:
-	}
 	out := make(chan engine.Event)
 	go func() {
 		defer close(out)

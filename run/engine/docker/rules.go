@@ -42,7 +42,7 @@ func rules() []rule {
 		{`container name "/?([^"]+)" is already in use`, nil, func(c *ruleContext) string {
 			return fmt.Sprintf("the engine at %s has a container named %s already: remove it with \"docker rm -f %s\", or start the run again", c.ep, c.m[1], c.m[1])
 		}},
-		{`is not running|cannot resize a stopped container|container state improper`, engine.ErrNotRunning, func(c *ruleContext) string {
+		{`container \S+ is not running|cannot resize a stopped container|container state improper`, engine.ErrNotRunning, func(c *ruleContext) string {
 			return fmt.Sprintf("container %.12s does not run", c.container)
 		}},
 		{`bind source path does not exist: (\S.*)`, nil, func(c *ruleContext) string {
@@ -56,6 +56,9 @@ func rules() []rule {
 		}},
 		{`listen tcp\S* (\S+): bind: permission denied|cannot expose privileged port (\d+)`, nil, func(c *ruleContext) string {
 			return fmt.Sprintf("port %s is one of root's on the engine's host: publish on one from 1024 up", c.m[1]+c.m[2])
+		}},
+		{`network (\S+) not found|failed to find network (\S+)`, nil, func(c *ruleContext) string {
+			return fmt.Sprintf("the engine at %s has no network %s: run with --network none or --network host", c.ep, strings.TrimSuffix(c.m[1]+c.m[2], ":"))
 		}},
 		{`no space left on device|disk quota exceeded`, nil, func(c *ruleContext) string {
 			return fmt.Sprintf("the disk of the engine at %s is full: see with \"docker system df\" what fills it, and make room with \"docker system prune\" (%s)", c.ep, c.text)
@@ -101,6 +104,16 @@ func rules() []rule {
 		{`unable to set memory limit to (\d+)`, nil, func(c *ruleContext) string {
 			return fmt.Sprintf("memory is %s, too little for the container's own start: ask for more (--memory)", c.memory())
 		}},
+		// What starts the container is a Go program (runc), which keeps to the
+		// process's limits already: it needs between 1 and 2 GiB of addresses.
+		{`cannot allocate memory|failed to create new OS thread|out of memory`, nil, func(c *ruleContext) string {
+			if c.plan != nil {
+				if n, ok := c.plan.Rlimit("RLIMIT_AS"); ok && n >= 0 {
+					return fmt.Sprintf("address_space is %s, too little for the container's own start: ask for 2g or more (--address-space), or leave it out", plan.FormatBytes(n))
+				}
+			}
+			return fmt.Sprintf("the engine's host has no memory left to start the container with: see with \"docker stats\" what takes it, or ask for more (--memory) where that is little (%s)", c.text)
+		}},
 
 		// Commands. The runtimes name what they could not start.
 		{`exec format error`, engine.ErrNotExec, func(c *ruleContext) string {
@@ -109,7 +122,7 @@ func rules() []rule {
 		{`exec: "([^"]*)": executable file not found|executable file .([^' ]+). not found`, engine.ErrNoCommand, sayNoCommand},
 		{`exec: "([^"]*)": stat \S+: no such file or directory|exec: "([^"]*)": no such file or directory`, engine.ErrNoCommand, sayNoCommand},
 		{`exec: "([^"]*)": (?:permission denied|is a directory)|exec: "([^"]*)": stat \S+: permission denied|open executable: permission denied`, engine.ErrNotExec, func(c *ruleContext) string {
-			return fmt.Sprintf("%s cannot be executed in image %s: make it a file that the run's user may execute (chmod +x), or run it with its interpreter", cmp(c.m[1]+c.m[2], c.command()), c.imageName())
+			return fmt.Sprintf("%s cannot be executed in image %s: make it a file that the run's user may execute (chmod +x), or run it with its interpreter", or(c.m[1]+c.m[2], c.command()), c.imageName())
 		}},
 		{`chdir to cwd \("([^"]*)"\)[^\n]*: (permission denied|no such file or directory)`, nil, func(c *ruleContext) string {
 			return fmt.Sprintf("the run cannot begin in the folder %s (%s): let the run's user into it, or start from another", c.m[1], c.m[2])
@@ -129,7 +142,7 @@ func rules() []rule {
 }
 
 func sayNoCommand(c *ruleContext) string {
-	name := cmp(c.m[1], c.m[2])
+	name := or(c.m[1], c.m[2])
 	if strings.Contains(name, "/") {
 		return fmt.Sprintf("there is no %s in image %s: correct the path, or mount the folder that has it", name, c.imageName())
 	}

@@ -21,7 +21,8 @@ from common import Failure, sources  # noqa: E402
 
 def read(path):
     with open(path, encoding="utf-8") as file:
-        content = json.load(file)
+        # Go writes an empty list as null.
+        content = {key: [] if value is None else value for key, value in json.load(file).items()}
     if "channels" in content:
         content["channels"] = dict(content["channels"])  # name to address, in order
     return content
@@ -33,7 +34,9 @@ def main(command, *arguments):
     os.environ["HOME"] = "/run/crun/home"
     os.environ["RATTLER_CACHE_DIR"] = "/run/crun/cache/rattler"
     os.environ["PYTHONNOUSERSITE"] = "1"
-    os.makedirs(os.environ["HOME"], exist_ok=True)
+    os.environ["TMPDIR"] = "/run/crun/tmp"
+    for folder in (os.environ["HOME"], os.environ["TMPDIR"]):
+        os.makedirs(folder, exist_ok=True)
     sources.use_certificates()
     if command == "solve":
         import solve
@@ -58,6 +61,6 @@ if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
     except Failure as failure:
-        sys.stdout.flush()
-        print(f"crun: {failure}", file=sys.stderr)
+        # On stdout, so that it comes after what has been said there.
+        print(f"crun: {failure}", flush=True)
         sys.exit(1)

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/inside"
+	"crun.dev/crun/run/inside/binary"
+	"crun.dev/crun/run/monitor"
+	"crun.dev/crun/run/plan"
+)
+
+// newMonitorCmd is the process that owns a run. crun run starts it; nobody
+// else needs to.
+func newMonitorCmd(app *App) *cobra.Command {
+	var adopt bool
+	cmd := &cobra.Command{
+		Use:     "monitor ID",
+		Short:   "Own a run (started by crun run)",
+		Example: "  crun monitor --adopt 06c3k8p2v9qa",
+		Hidden:  true,
+		Args:    runArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// What ends a terminal or its programs is not for us; SIGTERM, as
+			// a shutdown sends it, ends the monitor at once, and the next
+			// command takes the run up.
+			signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+			signal.Reset(syscall.SIGTERM)
+			store, err := app.openStore()
+			if err != nil {
+				return err
+			}
+			server := &monitor.Server{Store: store, Open: app.engineAt, Files: initFiles}
+			return server.Serve(context.WithoutCancel(cmd.Context()), args[0], adopt)
+		},
+	}
+	cmd.Flags().BoolVar(&adopt, "adopt", false, "take up a run whose monitor died")
+	return cmd
+}
+
+// initFiles are what every container is given: init and what it has to check.
+// The folder is the run's own, since init writes its report there.
+func initFiles(p *plan.Plan, arch string) ([]engine.File, error) {
+	program, err := binary.Init(arch)
+	if err != nil {
+		return nil, err
+	}
+	expect, err := json.Marshal(inside.Expect(p))
+	if err != nil {
+		return nil, err
+	}
+	uid, gid := int(p.Spec.Process.User.UID), int(p.Spec.Process.User.GID)
+	return []engine.File{
+		{Path: inside.InitPath, Mode: 0o755, UID: uid, GID: gid, Data: program},
+		{Path: inside.ExpectPath, Mode: 0o644, UID: uid, GID: gid, Data: expect},
+	}, nil
+}

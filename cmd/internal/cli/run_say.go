@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"crun.dev/crun/run/plan"
+	"crun.dev/crun/run/record"
+)
+
+// warn prints what a person should know also with -q.
+func (app *App) warn(text string) { fmt.Fprintf(app.Err, "crun: warning: %s\n", text) }
+
+// sayStart is the line at the start of a run.
+func (app *App) sayStart(j *job) {
+	p := j.plan
+	profile, numbers, _ := strings.Cut(plan.Summary(p), ": ")
+	if j.isDefault {
+		profile += " (the default)"
+	}
+	gpu := ""
+	if p.GPUs == nil {
+		gpu = ", no GPU"
+	}
+	app.note("run %s, profile %s: %s%s; image %s; log: crun logs %s", p.Name, profile, numbers, gpu, shortImage(p.Image), p.Name)
+}
+
+// shortImage names an image as people know it.
+func shortImage(i plan.Image) string {
+	if strings.HasPrefix(i.Ref, "sha256:") && len(i.Ref) > 19 {
+		return i.Ref[7:19]
+	}
+	return i.Ref
+}
+
+// sayEnd is the line at the end of a run. What went wrong is said with -q too.
+func (app *App) sayEnd(p *plan.Plan, s *record.State) {
+	text, clean := describeEnd(p, s)
+	if clean {
+		app.note("%s", text)
+	} else if text != "" {
+		fmt.Fprintf(app.Err, "crun: %s\n", text)
+	}
+	if s.Phase == record.Ended {
+		for _, w := range s.Warnings {
+			app.warn(w)
+		}
+	}
+}
+
+// describeEnd tells how a run ended, and whether that was as it should be.
+func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
+	after := formatTime(s.Elapsed(s.Finished))
+	log := "; log: crun logs " + p.Name
+	switch {
+	case s.Phase == record.Lost:
+		return fmt.Sprintf("run %s is lost: %s%s", p.Name, s.Message, log), false
+	case s.Phase == record.Failed:
+		if s.Message == "" {
+			return "", false // init has said it
+		}
+		return fmt.Sprintf("run %s could not start: %s", p.Name, s.Message), false
+	case s.ExitCode != nil && *s.ExitCode == 0:
+		return fmt.Sprintf("run %s ended after %s%s%s", p.Name, after, memoryText(s), memoryHint(s)), true
+	}
+	how := fmt.Sprintf("with exit code %d", exitCodeOf(s))
+	if s.Signal != "" {
+		how = "by " + s.Signal
+	}
+	text = fmt.Sprintf("run %s ended %s after %s", p.Name, how, after)
+	switch {
+	case s.OOMKills > 0 || s.OOMKilled:
+		text += ", killed: out of memory (limit " + plan.FormatBytes(s.MemoryLimit)
+		if s.MemoryPeak > 0 {
+			text += ", peak " + plan.FormatBytes(s.MemoryPeak)
+		}
+		text += "); more is --memory SIZE"
+	case s.TimedOut && p.TimeLimit != nil:
+		text += ", at its time limit of " + plan.FormatDuration(time.Duration(*p.TimeLimit))
+	}
+	return text + log, false
+}
+
+func memoryText(s *record.State) string {
+	switch {
+	case s.MemoryPeak == 0:
+		return ""
+	case s.MemoryLimit == 0:
+		return ", memory peak " + plan.FormatBytes(s.MemoryPeak)
+	}
+	return fmt.Sprintf(", memory peak %s of %s", plan.FormatBytes(s.MemoryPeak), plan.FormatBytes(s.MemoryLimit))
+}
+
+// hintAfter keeps short tries from being told what to ask for.
+const hintAfter = time.Minute
+
+// memoryHint says when most of the memory was for nothing: others wait for it.
+func memoryHint(s *record.State) string {
+	if s.MemoryPeak == 0 || s.MemoryLimit == 0 || s.MemoryPeak >= s.MemoryLimit/4 || s.Elapsed(s.Finished) < hintAfter {
+		return ""
+	}
+	const step = 256 << 20
+	enough := (2*s.MemoryPeak + step - 1) / step * step
+	if enough >= s.MemoryLimit {
+		return ""
+	}
+	return fmt.Sprintf(" (--memory %dm would do)", enough>>20)
+}
+
+// formatTime writes how long something took, as exactly as people want it.
+func formatTime(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// printPlan prints what crun run --dry-run would do.
+func (app *App) printPlan(p *plan.Plan, output string) error {
+	if output == "json" {
+		return app.printJSON(p)
+	}
+	table := tabwriter.NewWriter(app.Out, 0, 0, 2, ' ', 0)
+	for _, row := range plan.Describe(p) {
+		if row.Origin == "" {
+			fmt.Fprintf(table, "%s\t%s\n", row.Field, row.Value)
+			continue
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", row.Field, row.Value, row.Origin)
+	}
+	return table.Flush()
+}
+
+func (app *App) printJSON(v any) error {
+	encoder := json.NewEncoder(app.Out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}

@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"crun.dev/crun/run/launch"
+	"crun.dev/crun/run/monitor"
+	"crun.dev/crun/run/record"
+)
+
+// Exit codes of a foreground command that leaves a run alone, as shells show
+// the signals that would have ended it.
+const (
+	exitSIGHUP  = 128 + int(syscall.SIGHUP)
+	exitSIGPIPE = 128 + int(syscall.SIGPIPE)
+)
+
+// abandonTime bounds the wait for a monitor to clean up behind a run that was
+// given up before its start.
+const abandonTime = 30 * time.Second
+
+// start starts the run and, unless detached, follows it to its end.
+func (app *App) start(ctx context.Context, j *job) error {
+	store, err := app.openStore()
+	if err != nil {
+		return err
+	}
+	app.sweep(store)
+	if j.home != "" {
+		if err := os.MkdirAll(j.home, 0o700); err != nil {
+			return fmt.Errorf("making the runs' home: %w", err)
+		}
+	}
+	for _, w := range j.warnings {
+		app.warn(w)
+	}
+	// From here on signals are the run's. Those that came before have ended
+	// ctx, and so do those up to the start.
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, append(launch.Signals(), syscall.SIGWINCH, syscall.SIGPIPE)...)
+	defer signal.Stop(signals)
+
+	r, lock, err := store.Create(j.plan, record.NewState(time.Now(), j.engineRef))
+	if err != nil {
+		return err
+	}
+	client, err := monitor.Start(r, lock, monitor.Request{Secrets: j.secrets, Arch: j.arch})
+	if err != nil {
+		app.discard(store, r)
+		return err
+	}
+	f := &foreground{app: app, job: j, record: r, client: client, signals: signals}
+	return f.run(ctx)
+}
+
+// discard removes the record of a run that has no monitor.
+func (app *App) discard(store *record.Store, r *record.Record) {
+	if lock, err := r.TryLock(); err == nil {
+		store.Remove(r, lock)
+	}
+}
+
+// foreground is a crun run that is attached.
+type foreground struct {
+	app     *App
+	job     *job
+	record  *record.Record
+	client  *monitor.Client
+	signals chan os.Signal
+	session *launch.Session
+}
+
+func (f *foreground) run(ctx context.Context) error {
+	container, err := f.created(ctx)
+	if err != nil {
+		return err
+	}
+	if !f.job.options.detach {
+		if err := f.attach(ctx, container); err != nil {
+			return errors.Join(err, f.abandon())
+		}
+		defer f.session.Close()
+	}
+	if ctx.Err() != nil {
+		return errors.Join(f.abandon(), ctx.Err())
+	}
+	f.app.sayStart(f.job)
+	if f.session != nil {
+		if err := f.session.Begin(); err != nil {
+			return errors.Join(fmt.Errorf("taking the terminal: %w", err), f.abandon())
+		}
+	}
+	if err := f.client.Go(); err != nil {
+		return err
+	}
+	// A signal from here on is for the run.
+	ctx = context.WithoutCancel(ctx)
+	if err := f.started(); err != nil {
+		return err
+	}
+	if f.job.options.detach {
+		fmt.Fprintln(f.app.Out, f.job.plan.Name)
+		return nil
+	}
+	f.session.Started(ctx)
+	return f.follow(ctx, container)
+}
+
+// created waits until the container is there.
+func (f *foreground) created(ctx context.Context) (container string, err error) {
+	select {
+	case m, ok := <-f.client.Messages():
+		switch {
+		case !ok:
+			return "", f.monitorDied()
+		case m.What == monitor.Created:
+			for _, w := range m.Warnings {
+				f.app.warn(w)
+			}
+			return m.Container, nil
+		}
+		return "", failure(m)
+	case <-ctx.Done():
+		return "", errors.Join(f.abandon(), ctx.Err())
+	}
+}
+
+// started waits until the command runs.
+func (f *foreground) started() error {
+	m, ok := <-f.client.Messages()
+	switch {
+	case !ok:
+		// It may have died on either side of the start, which is for another
+		// monitor to find out.
+		return nil
+	case m.What == monitor.Started:
+		return nil
+	}
+	if f.session != nil {
+		f.session.Close()
+	}
+	return failure(m)
+}
+
+// failure is what a monitor that could not start the run has told.
+func failure(m monitor.Message) error {
+	if m.What != monitor.Failed {
+		return withCode(exitEngine, fmt.Errorf("the monitor said %q where it should not: this is a mistake in crun", m.What))
+	}
+	return withCode(m.Code, errors.New(m.Error))
+}
+
+// monitorDied cleans up behind a monitor that died before the start.
+func (f *foreground) monitorDied() error {
+	f.client.Abandon()
+	err := errors.New("the run's monitor was killed before the start; nothing is left behind")
+	lock, lockErr := f.record.TryLock()
+	if lockErr != nil {
+		return err
+	}
+	client, startErr := monitor.Adopt(f.record, lock)
+	if startErr != nil {
+		return errors.Join(err, startErr)
+	}
+	for m := range client.Messages() {
+		if m.What == monitor.Failed {
+			return errors.New(m.Error)
+		}
+	}
+	return err
+}
+
+// abandon gives the run up before its start, and waits until nothing is left.
+func (f *foreground) abandon() error {
+	f.client.Abandon()
+	deadline := time.After(abandonTime)
+	for {
+		select {
+		case m, ok := <-f.client.Messages():
+			if !ok {
+				return nil
+			}
+			if m.What == monitor.Failed {
+				return errors.New(m.Error)
+			}
+		case <-deadline:
+			return fmt.Errorf("the monitor of run %s is still cleaning up", f.job.plan.Name)
+		}
+	}
+}
+
+func (f *foreground) attach(ctx context.Context, container string) (err error) {
+	p := f.job.plan
+	opts := launch.SessionOptions{
+		Engine: f.job.engine, Container: container,
+		Stdout: f.app.Out, Stderr: f.app.Err, TTY: p.Spec.Process.Terminal,
+	}
+	if p.Interactive {
+		opts.Stdin = f.app.In
+	}
+	if opts.TTY {
+		if in := terminal(f.app.In); in != nil && inForeground(in) {
+			opts.Terminal = in
+		}
+	}
+	f.session, err = launch.Attach(ctx, opts)
+	return err
+}
+
+// follow follows the run to its end and says how that was.
+func (f *foreground) follow(ctx context.Context, container string) error {
+	p := f.job.plan
+	follow := &monitor.Foreground{
+		Record: f.record, Session: f.session, Client: f.client, Signals: f.signals,
+		Grace: time.Duration(p.Grace),
+		Send: func(signal string) error {
+			return launch.Signal(ctx, f.job.engine, f.record, container, "crun run", signal)
+		},
+		Warn: func(err error) { f.app.warn(err.Error()) },
+	}
+	state, err := follow.Follow(ctx)
+	f.session.Close()
+	switch {
+	case errors.Is(err, monitor.ErrDetached):
+		f.app.note("run %s goes on; crun logs -f %s shows it, crun stop %s ends it", p.Name, p.Name, p.Name)
+		return &exitError{code: exitSIGHUP}
+	case errors.Is(err, monitor.ErrBrokenPipe):
+		if state.Phase == "" {
+			f.app.note("nobody reads the output any more; run %s goes on, and crun stop %s ends it", p.Name, p.Name)
+		}
+		return &exitError{code: exitSIGPIPE}
+	case err != nil:
+		return fmt.Errorf("following run %s: %w", p.Name, err)
+	}
+	f.app.sayEnd(p, &state)
+	if code := exitCodeOf(&state); code != 0 {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// exitCodeOf is what crun run ends with for a run that is over.
+func exitCodeOf(s *record.State) int {
+	if s.ExitCode == nil {
+		return exitEngine
+	}
+	return *s.ExitCode
+}

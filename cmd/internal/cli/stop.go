@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"crun.dev/crun/run/launch"
+	"crun.dev/crun/run/record"
+)
+
+// stopOptions are the flags of crun stop.
+type stopOptions struct {
+	runs  []string
+	grace time.Duration // negative: the run's own
+}
+
+func newStopCmd(app *App, runF func(*stopOptions) error) *cobra.Command {
+	o := &stopOptions{}
+	cmd := &cobra.Command{
+		Use:   "stop [flags] RUN...",
+		Short: "End runs",
+		Long: `Send SIGTERM to runs, and SIGKILL to those that have not ended after their grace
+time. The command returns when they have ended; their records stay.`,
+		Example: `  crun stop train-7k2q
+  crun stop --grace 2m train-7k2q eval-0q3n`,
+		Args:              runArgs(0),
+		ValidArgsFunction: app.completeRuns(isActive),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.runs = args
+			if !cmd.Flags().Changed("grace") {
+				o.grace = -1
+			} else if o.grace < 0 {
+				return usagef(cmd, "--grace is %s: it cannot be negative", o.grace)
+			}
+			if runF != nil {
+				return runF(o)
+			}
+			return app.stop(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().DurationVar(&o.grace, "grace", 0, "`TIME` between SIGTERM and SIGKILL (default: the run's own)")
+	return cmd
+}
+
+func (app *App) stop(ctx context.Context, o *stopOptions) error {
+	store, err := app.openStore()
+	if err != nil {
+		return err
+	}
+	app.sweep(store)
+	runs, err := findRuns(store, o.runs)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(runs))
+	var all errgroup.Group
+	for i, r := range runs {
+		all.Go(func() error {
+			errs[i] = app.stopRun(ctx, r, "crun stop", o.grace)
+			return nil
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// stopRun ends one run; a run that is over is no error, and said.
+func (app *App) stopRun(ctx context.Context, r *record.Record, by string, grace time.Duration) error {
+	state, err := r.State()
+	if err != nil {
+		return err
+	}
+	p, err := r.Plan()
+	if err != nil {
+		return err
+	}
+	if state.Phase.Over() {
+		app.note("run %s had ended already", p.Name)
+		return nil
+	}
+	if grace < 0 {
+		grace = time.Duration(p.Grace)
+	}
+	e, err := app.engineAt(ctx, state.Engine)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if err := launch.Stop(ctx, e, r, by, grace); err != nil {
+		return fmt.Errorf("stopping %s: %w", p.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,312 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+
+	"crun.dev/crun/run/record"
+)
+
+// commands are what scripts have besides testscript's own:
+//
+//	exits CODE PROGRAM [ARG...]     run, and check the exit code
+//	begin NAME PROGRAM [ARG...]     start; stdin stays open; output to NAME.out, NAME.err
+//	terminal NAME PROGRAM [ARG...]  start on a terminal of its own; all output to NAME.out
+//	type NAME TEXT                  write TEXT (Go escapes) to its stdin or terminal
+//	hangup NAME                     close its stdin or terminal
+//	signal NAME SIGNAL              send it a signal
+//	ends NAME CODE                  wait for it, and check its exit code (128 + n for signal n)
+//	until FILE REGEXP               wait until a line of the file matches
+//	soon PROGRAM [ARG...]           run until it succeeds
+//	killmonitor RUN                 kill -9 the run's monitor
+//	nomonitor RUN                   wait until the run has no monitor
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"exits":       cmdExits,
+	"begin":       cmdBegin,
+	"terminal":    cmdTerminal,
+	"type":        cmdType,
+	"hangup":      cmdHangup,
+	"signal":      cmdSignal,
+	"ends":        cmdEnds,
+	"until":       cmdUntil,
+	"soon":        cmdSoon,
+	"killmonitor": cmdKillMonitor,
+	"nomonitor":   cmdNoMonitor,
+}
+
+// patience bounds every wait of a script.
+const patience = 60 * time.Second
+
+type processesKey struct{}
+
+// processes are those that a script has begun.
+type processes struct {
+	mu  sync.Mutex
+	all map[string]*process
+}
+
+type process struct {
+	cmd   *exec.Cmd
+	input io.WriteCloser
+	done  chan struct{}
+	extra []io.Closer
+}
+
+// end kills what a script has left running.
+func (ps *processes) end() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.all {
+		select {
+		case <-p.done:
+		default:
+			p.cmd.Process.Kill()
+			<-p.done
+		}
+		p.input.Close()
+		for _, c := range p.extra {
+			c.Close()
+		}
+	}
+}
+
+func usage(ts *testscript.TestScript, neg bool, args []string, least int, text string) {
+	if neg || len(args) < least {
+		ts.Fatalf("usage: %s", text)
+	}
+}
+
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "exits CODE PROGRAM [ARG...]")
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = code(exit.ProcessState)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func code(s *os.ProcessState) int {
+	if status := s.Sys().(syscall.WaitStatus); status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return s.ExitCode()
+}
+
+func find(ts *testscript.TestScript, name string) *process {
+	ps := ts.Value(processesKey{}).(*processes)
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	p := ps.all[name]
+	if p == nil {
+		ts.Fatalf("nothing called %s was begun", name)
+	}
+	return p
+}
+
+func start(ts *testscript.TestScript, name string, p *process) {
+	p.cmd.Dir = ts.Getenv("PWD")
+	if p.cmd.Dir == "" {
+		p.cmd.Dir = ts.MkAbs(".")
+	}
+	for _, variable := range []string{"PATH", "HOME", "XDG_STATE_HOME", "DOCKER_CONFIG", "DOCKER_HOST", "CRUN_CONFIG", "TMPDIR"} {
+		if value := ts.Getenv(variable); value != "" {
+			p.cmd.Env = append(p.cmd.Env, variable+"="+value)
+		}
+	}
+	p.cmd.Env = append(p.cmd.Env, "TERM=xterm", "PWD="+p.cmd.Dir)
+	ts.Check(p.cmd.Start())
+	p.done = make(chan struct{})
+	go func() {
+		p.cmd.Wait()
+		close(p.done)
+	}()
+	ps := ts.Value(processesKey{}).(*processes)
+	ps.mu.Lock()
+	ps.all[name] = p
+	ps.mu.Unlock()
+}
+
+func program(ts *testscript.TestScript, name string) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path := filepath.Join(dir, name); unix.Access(path, unix.X_OK) == nil {
+			return path
+		}
+	}
+	ts.Fatalf("no program %s", name)
+	return ""
+}
+
+func cmdBegin(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "begin NAME PROGRAM [ARG...]")
+	name := args[0]
+	p := &process{cmd: exec.Command(program(ts, args[1]), args[2:]...)}
+	stdin, input, err := os.Pipe()
+	ts.Check(err)
+	p.input = input
+	stdout, err := os.Create(ts.MkAbs(name + ".out"))
+	ts.Check(err)
+	stderr, err := os.Create(ts.MkAbs(name + ".err"))
+	ts.Check(err)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, stderr
+	start(ts, name, p)
+	stdin.Close()
+	stdout.Close()
+	stderr.Close()
+}
+
+func cmdTerminal(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "terminal NAME PROGRAM [ARG...]")
+	name := args[0]
+	master, slave, err := openTerminal()
+	ts.Check(err)
+	out, err := os.Create(ts.MkAbs(name + ".out"))
+	ts.Check(err)
+	p := &process{cmd: exec.Command(program(ts, args[1]), args[2:]...), input: master, extra: []io.Closer{out}}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = slave, slave, slave
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	start(ts, name, p)
+	slave.Close()
+	go io.Copy(out, master)
+}
+
+// openTerminal makes a terminal of 100 by 30 characters.
+func openTerminal() (master, slave *os.File, err error) {
+	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
+		return nil, nil, err
+	}
+	fd := int(master.Fd())
+	if err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		return nil, nil, err
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: 100, Row: 30}); err != nil {
+		return nil, nil, err
+	}
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	return master, slave, err
+}
+
+func cmdType(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "type NAME TEXT")
+	text, err := strconv.Unquote(`"` + args[1] + `"`)
+	ts.Check(err)
+	_, err = io.WriteString(find(ts, args[0]).input, text)
+	ts.Check(err)
+}
+
+func cmdHangup(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 1, "hangup NAME")
+	ts.Check(find(ts, args[0]).input.Close())
+}
+
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "signal NAME SIGNAL")
+	signal := unix.SignalNum(args[1])
+	if signal == 0 {
+		ts.Fatalf("no signal %s", args[1])
+	}
+	ts.Check(find(ts, args[0]).cmd.Process.Signal(signal))
+}
+
+func cmdEnds(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "ends NAME CODE")
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	p := find(ts, args[0])
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		showOutput(ts, args[0])
+		ts.Fatalf("%s has not ended after %s", args[0], patience)
+	}
+	if got := code(p.cmd.ProcessState); got != want {
+		showOutput(ts, args[0])
+		ts.Fatalf("%s ended with exit code %d, want %d", args[0], got, want)
+	}
+}
+
+func showOutput(ts *testscript.TestScript, name string) {
+	for _, file := range []string{name + ".out", name + ".err"} {
+		if data, err := os.ReadFile(ts.MkAbs(file)); err == nil && len(data) > 0 {
+			ts.Logf("[%s]\n%s", file, data)
+		}
+	}
+}
+
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "until FILE REGEXP")
+	re, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	var data []byte
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if data, err = os.ReadFile(ts.MkAbs(args[0])); err == nil && re.Match(data) {
+			return
+		}
+	}
+	showOutput(ts, strings.TrimSuffix(args[0], filepath.Ext(args[0])))
+	ts.Fatalf("no line of %s matches %s after %s; it has\n%s", args[0], args[1], patience, data)
+}
+
+func cmdSoon(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 1, "soon PROGRAM [ARG...]")
+	var err error
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if err = ts.Exec(args[0], args[1:]...); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("still after %s: %v", patience, err)
+}
+
+func findRecord(ts *testscript.TestScript, name string) *record.Record {
+	store, err := record.OpenStore(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "crun", "runs"))
+	ts.Check(err)
+	r, err := store.Find(name)
+	ts.Check(err)
+	return r
+}
+
+func cmdKillMonitor(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 1, "killmonitor RUN")
+	r := findRecord(ts, args[0])
+	state, err := r.State()
+	ts.Check(err)
+	if !r.Owned() || state.Monitor == 0 {
+		ts.Fatalf("run %s has no monitor", args[0])
+	}
+	ts.Check(syscall.Kill(state.Monitor, syscall.SIGKILL))
+}
+
+func cmdNoMonitor(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 1, "nomonitor RUN")
+	r := findRecord(ts, args[0])
+	for deadline := time.Now().Add(patience); r.Owned(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("run %s still has a monitor after %s", args[0], patience)
+		}
+	}
+}

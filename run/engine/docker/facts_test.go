@@ -1,0 +1,155 @@
+package docker
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/system"
+	"github.com/google/go-cmp/cmp"
+
+	"crun.dev/crun/internal/endpoint"
+	"crun.dev/crun/run/engine"
+)
+
+func TestFacts(t *testing.T) {
+	local := endpoint.Endpoint{Host: "unix:///var/run/docker.sock"}
+	info := func(change func(i *system.Info)) system.Info {
+		i := system.Info{Name: "gpu1", NCPU: 8, MemTotal: 1 << 34, ServerVersion: "20.10.24", Architecture: "x86_64", CgroupVersion: "2", CgroupDriver: "systemd",
+			SwapLimit: true, DefaultRuntime: "runc", DockerRootDir: "/var/lib/docker", SecurityOptions: []string{"name=seccomp,profile=default"},
+			DriverStatus: [][2]string{{"Backing Filesystem", "extfs"}}, Runtimes: map[string]system.RuntimeWithStatus{"runc": {}}}
+		if change != nil {
+			change(&i)
+		}
+		return i
+	}
+	base := engine.Facts{Endpoint: local.Host, Name: "Docker Engine", Version: "20.10.24", APIVersion: "1.41", Arch: "amd64", CPUs: 8, Memory: 1 << 34, Swap: -1,
+		CgroupVersion: 2, CgroupDriver: "systemd", SwapLimit: true, DefaultRuntime: "runc", DataRoot: "/var/lib/docker"}
+	want := func(change func(f *engine.Facts)) engine.Facts {
+		f := base
+		change(&f)
+		return f
+	}
+	for _, tc := range []struct {
+		name    string
+		ep      endpoint.Endpoint
+		info    system.Info
+		version types.Version
+		want    engine.Facts
+	}{
+		{"plain", local, info(nil), types.Version{}, base},
+		{"cgroup v1, arm64", local, info(func(i *system.Info) { i.CgroupVersion, i.Architecture = "", "aarch64" }), types.Version{},
+			want(func(f *engine.Facts) { f.CgroupVersion, f.Arch = 1, "arm64" })},
+		{"rootless", local, info(func(i *system.Info) { i.SecurityOptions = append(i.SecurityOptions, "name=rootless") }), types.Version{},
+			want(func(f *engine.Facts) { f.Rootless = true })},
+		{"containerd store", local, info(func(i *system.Info) { i.DriverStatus = [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}} }), types.Version{},
+			want(func(f *engine.Facts) { f.ContainerdStore = true })},
+		{"forwarded socket", local, info(func(i *system.Info) { i.Name = "gpu2" }), types.Version{}, want(func(f *engine.Facts) { f.Remote = true })},
+		{"Docker Desktop", local, info(func(i *system.Info) { i.Name, i.OperatingSystem = "docker-desktop", "Docker Desktop" }), types.Version{}, base},
+		{"remote", endpoint.Endpoint{Host: "ssh://gpu1", Remote: true}, info(nil), types.Version{},
+			want(func(f *engine.Facts) { f.Remote, f.Endpoint = true, "ssh://gpu1" })},
+		{"Podman", local, info(nil), types.Version{Components: []types.ComponentVersion{{Name: "Podman Engine", Version: "4.3.1"}, {Name: "Conmon"}}},
+			want(func(f *engine.Facts) { f.Name, f.Version = "Podman", "4.3.1" })},
+		{"nvidia", local, info(func(i *system.Info) { i.Runtimes["nvidia"] = system.RuntimeWithStatus{} }), types.Version{},
+			want(func(f *engine.Facts) { f.GPUDriver = "nvidia" })},
+		{"CDI before nvidia", local, info(func(i *system.Info) {
+			i.Runtimes["nvidia"] = system.RuntimeWithStatus{}
+			i.DiscoveredDevices = []system.DeviceInfo{{Source: "cdi", ID: "nvidia.com/gpu=all"}, {Source: "cdi", ID: "nvidia.com/gpu=0"}, {Source: "cdi", ID: "nvidia.com/gpu=0"}, {Source: "x", ID: "y"}}
+		}), types.Version{},
+			want(func(f *engine.Facts) {
+				f.GPUDriver, f.GPUDevices = "cdi", []string{"nvidia.com/gpu=0", "nvidia.com/gpu=all"}
+			})},
+		{"CDI of others", local, info(func(i *system.Info) {
+			i.DiscoveredDevices = []system.DeviceInfo{{Source: "cdi", ID: "other.com/x=0"}}
+		}), types.Version{},
+			want(func(f *engine.Facts) { f.GPUDevices = []string{"other.com/x=0"} })},
+	} {
+		got := factsOf(tc.ep, tc.info, tc.version, "1.41", "gpu1")
+		if diff := cmp.Diff(tc.want, got.Facts); diff != "" {
+			t.Errorf("%s:\n%s", tc.name, diff)
+		}
+	}
+}
+
+// root makes a file system with these files.
+func root(t *testing.T, files map[string]string) machine {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range files {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(data), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return machine{root: dir}
+}
+
+func TestLocalFacts(t *testing.T) {
+	const spec = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: \"0\"\n  containerEdits: {}\n- name: all\n"
+	for _, tc := range []struct {
+		name    string
+		m       machine
+		dirs    []string
+		driver  string
+		devices []string
+		swap    int64
+	}{
+		{"nothing", root(t, nil), nil, "", nil, -1},
+		{"swap", root(t, map[string]string{"proc/meminfo": "MemTotal: 1 kB\nSwapTotal:       2097148 kB\n"}), nil, "", nil, 2097148 << 10},
+		{"hook", root(t, map[string]string{"usr/bin/nvidia-container-runtime-hook": ""}), nil, "nvidia", nil, -1},
+		{"CDI turned off", root(t, map[string]string{"etc/cdi/nvidia.yaml": spec}), nil, "", nil, -1},
+		{"CDI", root(t, map[string]string{"etc/cdi/nvidia.yaml": spec, "etc/cdi/bad.yaml": "\t", "run/cdi/x.json": `{"kind":"nvidia.com/gpu","devices":[{"name":"0"}]}`}),
+			[]string{"/etc/cdi", "/run/cdi"}, "cdi", []string{"nvidia.com/gpu=0", "nvidia.com/gpu=all"}, -1},
+	} {
+		f := localFacts{}
+		f.addLocal(endpoint.Endpoint{Host: "tcp://127.0.0.1:1"}, system.Info{CDISpecDirs: tc.dirs}, tc.m)
+		if f.GPUDriver != tc.driver || !cmp.Equal(f.GPUDevices, tc.devices) || f.Swap != tc.swap || f.MaxRlimits != nil {
+			t.Errorf("%s: got %+v", tc.name, f.Facts)
+		}
+	}
+}
+
+func TestMaxRlimits(t *testing.T) {
+	const limits = "Limit                     Soft Limit           Hard Limit           Units     \n" +
+		"Max stack size            8388608              unlimited            bytes     \n" +
+		"Max open files            1024                 20000                files     \n" +
+		"Max locked memory         8388608              8388608              bytes     \n"
+	dir, err := os.MkdirTemp("", "crun")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	proc := "proc/" + strconv.Itoa(os.Getpid())
+	own := map[string]int64{"stack": -1, "nofile": 20000, "memlock": 8388608}
+	for _, tc := range []struct {
+		name     string
+		files    map[string]string
+		rootless bool
+		want     map[string]int64
+	}{
+		{"hidden", nil, false, nil},
+		{"not permitted", map[string]string{proc + "/limits": limits, proc + "/status": "CapEff:\t000001fffeffffff\n"}, false, own},
+		{"permitted", map[string]string{proc + "/limits": limits, proc + "/status": "CapEff:\t000001ffffffffff\n", "proc/sys/fs/nr_open": "1048576\n"}, false,
+			map[string]int64{"stack": -1, "nofile": 1048576, "memlock": -1}},
+		{"rootless", map[string]string{proc + "/limits": limits, proc + "/status": "CapEff:\t000001ffffffffff\n"}, true, own},
+	} {
+		if diff := cmp.Diff(tc.want, root(t, tc.files).maxRlimits(socket, tc.rootless)); diff != "" {
+			t.Errorf("%s:\n%s", tc.name, diff)
+		}
+	}
+	if got := (machine{}).maxRlimits(socket+"x", false); got != nil {
+		t.Errorf("no socket: %v", got)
+	}
+}
