@@ -2,10 +2,10 @@ package build
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 
 	"crun.dev/crun/build/lock"
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // The files that the installer reads; dockerfiles/installer is the other side.
@@ -106,10 +106,10 @@ func newCondaList(prefix, platform string, packages []lock.Package) condaList {
 
 // heavyPattern are the packages that are large and change rarely: PyTorch and
 // its like, CUDA and what belongs to it, MKL.
-var heavyPattern = regexp.MustCompile(`^(?:pytorch(?:-(?:gpu|cpu|cuda|mutex))?|libtorch|torch(?:vision|audio|text)?|tensorflow(?:-.*)?|` +
+var heavyPattern = lazyregexp.New(`^(?:pytorch(?:-(?:gpu|cpu|cuda|mutex))?|libtorch|torch(?:vision|audio|text)?|tensorflow(?:-.*)?|` +
 	`jaxlib|cudatoolkit|cuda-.*|cudnn|nccl|libcu.*|libnv.*|libnpp|cutensor|libmagma.*|magma|triton|mkl|mkl-.*|intel-openmp|paddlepaddle(?:-gpu)?)$`)
 
-var dependencyName = regexp.MustCompile(`^[a-z0-9_.-]+`)
+var dependencyName = lazyregexp.New(`^[a-z0-9_.-]+`)
 
 // splitHeavy divides packages into the heavy ones with all that they depend on
 // and the rest, each in its order. Where nothing is heavy all are the rest.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"crun.dev/crun/build/environment"
 	"crun.dev/crun/build/lock"
 	"crun.dev/crun/dockerfiles"
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // NoSolutionError says that an environment's packages do not fit together.
@@ -112,7 +112,7 @@ func (p *Project) newLock(base lock.Base, s solution) *lock.Lock {
 	return l
 }
 
-var word = regexp.MustCompile(`[A-Za-z0-9_][A-Za-z0-9_.-]*`)
+var word = lazyregexp.New(`[A-Za-z0-9_][A-Za-z0-9_.-]*`)
 
 // noSolution makes an error of a solver's text, with the lines that it is about.
 func (p *Project) noSolution(kind, text string) error {

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -134,19 +135,22 @@ func RenderImage(i Image) (*Context, error) {
 	return render("image.Dockerfile.tmpl", i, files)
 }
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"reference": reference,
-	"directory": directory,
-	"file":      file,
-	"title":     title,
-	"variable":  variable,
-	"label":     label,
-	"value":     value,
-}).ParseFS(templateFiles, "*.tmpl"))
+// templates are parsed at their first use: most commands render nothing.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"reference": reference,
+		"directory": directory,
+		"file":      file,
+		"title":     title,
+		"variable":  variable,
+		"label":     label,
+		"value":     value,
+	}).ParseFS(templateFiles, "*.tmpl"))
+})
 
 func render(name string, data any, files map[string][]byte) (*Context, error) {
 	var text strings.Builder
-	if err := templates.ExecuteTemplate(&text, name, data); err != nil {
+	if err := templates().ExecuteTemplate(&text, name, data); err != nil {
 		return nil, cause(err)
 	}
 	return &Context{Dockerfile: text.String(), Files: files}, nil

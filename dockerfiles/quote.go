@@ -3,26 +3,27 @@ package dockerfiles
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"text/template"
 	"unicode"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // Patterns of what stands in a Dockerfile without quotes. They are narrower
 // than what engines take: whoever needs more gets an error, nobody gets a
 // Dockerfile that means something else.
 var (
-	referencePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
-	directoryPattern = regexp.MustCompile(`^(/[A-Za-z0-9._+-]+)+$`)
-	filePattern      = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
-	variablePattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	labelPattern     = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
-	titlePattern     = regexp.MustCompile(`^[A-Za-z0-9 ,.:/()_+-]+$`)
-	moduleName       = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+	referencePattern = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
+	directoryPattern = lazyregexp.New(`^(/[A-Za-z0-9._+-]+)+$`)
+	filePattern      = lazyregexp.New(`^[a-z0-9][a-z0-9.-]*$`)
+	variablePattern  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	labelPattern     = lazyregexp.New(`^[a-z0-9][a-z0-9.-]*$`)
+	titlePattern     = lazyregexp.New(`^[A-Za-z0-9 ,.:/()_+-]+$`)
+	moduleName       = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 )
 
-func bare(what string, pattern *regexp.Regexp) func(string) (string, error) {
+func bare(what string, pattern *lazyregexp.Regexp) func(string) (string, error) {
 	return func(text string) (string, error) {
 		if !pattern.MatchString(text) {
 			return "", fmt.Errorf("%q cannot be a %s in a Dockerfile", text, what)

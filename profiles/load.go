@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -66,7 +66,7 @@ func (l *loader) joined() error {
 }
 
 // ourKeys finds the start of a profiles file in one that does not parse.
-var ourKeys = regexp.MustCompile(`(?m)^(version|profiles)[ \t]*:`)
+var ourKeys = lazyregexp.New(`(?m)^(version|profiles)[ \t]*:`)
 
 func (l *loader) read(file File) {
 	l.order[file.Name] = len(l.order)

@@ -1,12 +1,12 @@
 package profiles
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -15,7 +15,7 @@ const Version = "1"
 
 // namePattern is what a profile may be called: a part of a container label
 // and of a file name everywhere.
-var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+var namePattern = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 // definition is a profile as its file has it, before extends.
 type definition struct {

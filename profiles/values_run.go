@@ -3,12 +3,12 @@ package profiles
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -17,7 +17,7 @@ func didYouMean(word string, allowed []string) string { return yamlfile.DidYouMe
 
 const gpuAllowed = "write a count (1), all, none, or which ones: [0, 2], or device=0,2 on the command line"
 
-var gpuID = regexp.MustCompile(`^([0-9]{1,4}(:[0-9]{1,4})?|GPU-[0-9A-Fa-f-]+|MIG-[0-9A-Za-z/-]+)$`)
+var gpuID = lazyregexp.New(`^([0-9]{1,4}(:[0-9]{1,4})?|GPU-[0-9A-Fa-f-]+|MIG-[0-9A-Za-z/-]+)$`)
 
 // parseGPUs reads a count, "all", "none", or ids after "device=", as in
 // docker's --gpus; a UUID says by itself that it is an id.
@@ -126,7 +126,7 @@ func parseTmpDir(text string) (dir TmpDir, err error) {
 var (
 	parseTmpSize = size(miB)
 	parseTmpKind = oneOf(TmpFS, Disk)
-	dayPattern   = regexp.MustCompile(`^([0-9]{1,5})d(.*)$`)
+	dayPattern   = lazyregexp.New(`^([0-9]{1,5})d(.*)$`)
 )
 
 // parseTimeLimit reads a duration as Go writes it (1h30m), with days before
@@ -167,7 +167,7 @@ func parseTimeLimit(text string) (time.Duration, error) {
 	return limit, nil
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // ownedEnv has the variables that follow from other fields, so that the two
 // cannot disagree. NVIDIA_VISIBLE_DEVICES would also pass by "gpus: none".

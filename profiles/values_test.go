@@ -137,7 +137,7 @@ func TestOverrideRefuses(t *testing.T) {
 		{"memlock", "0", `is below the least, 4k`},
 		{"stack", "8", `has no unit, so it counts bytes, and is below the least, 128k`},
 		{"address_space", "4194304", `ulimit -v counts KiB, here that is written 4194304k`},
-		{"address_space", "512m", `is below the least, 1g`},
+		{"address_space", "512m", `is below the least, 2g`},
 		{"threads", "0", `is no number of threads; write auto`},
 		{"home", "min", `write own or mine (did you mean "mine"?)`},
 		{"network", "bridge", `write none, default or host (did you mean "default"?)`},

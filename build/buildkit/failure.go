@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	gatewaypb "github.com/moby/buildkit/frontend/gateway/pb"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // StepError is a step of a build that failed.
@@ -78,7 +79,7 @@ func (w *watch) failure(ctx context.Context, title string, err error) error {
 	return explain(fmt.Errorf("%s: %w", title, err))
 }
 
-var exitCodeText = regexp.MustCompile(`exit code: (\d+)`)
+var exitCodeText = lazyregexp.New(`exit code: (\d+)`)
 
 // exitCode finds the code of the command that failed: BuildKit gives it as a
 // number from 0.9 on and in its text before. -1 where there is none.

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/moby/buildkit/client"
 	"github.com/moby/buildkit/util/progress/progressui"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // Modes are the ways to show progress.
@@ -65,7 +66,7 @@ func (w *watch) follow(ctx context.Context, status <-chan *client.SolveStatus) {
 
 // stepTitle is how crun's Dockerfiles say what a step does: a no-op with the
 // title as its argument, at the start of the command.
-var stepTitle = regexp.MustCompile(`^(\[[^\]]*\] )RUN .*? : '([^']*)' && .*$`)
+var stepTitle = lazyregexp.New(`^(\[[^\]]*\] )RUN .*? : '([^']*)' && .*$`)
 
 // readable makes "[image 3/5] install the pip packages" of a step's name, and
 // of a stage's step without a title what BuildKit says.
@@ -73,7 +74,7 @@ func readable(name string) string {
 	return stepTitle.ReplaceAllString(strings.ReplaceAll(name, "\n", " "), "$1$2")
 }
 
-var stepPlace = regexp.MustCompile(`^\[[^\]]*\] `)
+var stepPlace = lazyregexp.New(`^\[[^\]]*\] `)
 
 func (w *watch) note(s *client.SolveStatus) {
 	for _, v := range s.Vertexes {
@@ -123,7 +124,7 @@ func (s *step) output() []string {
 	return lines
 }
 
-var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+var escapes = lazyregexp.New("\x1b\\[[0-9;?]*[A-Za-z]")
 
 func clean(line string) string {
 	line = strings.TrimRight(escapes.ReplaceAllString(line, ""), "\r\n ")

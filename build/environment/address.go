@@ -4,17 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 var (
-	variable      = regexp.MustCompile(`\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*`)
-	braceVariable = regexp.MustCompile(`\$\{[^}]*\}`)
+	variable      = lazyregexp.New(`\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*`)
+	braceVariable = lazyregexp.New(`\$\{[^}]*\}`)
 	// urlCharacters are RFC 3986's without "'", "(", ")", "*" and ";": nothing
 	// that is left means anything to a shell inside quotes.
-	urlCharacters = regexp.MustCompile(`^[A-Za-z0-9._~:/?#\[\]@!$&+,=%-]$`)
+	urlCharacters = lazyregexp.New(`^[A-Za-z0-9._~:/?#\[\]@!$&+,=%-]$`)
 )
 
 var errVariable = errors.New("holds a variable ($...), which crun does not replace; write it out, and keep secrets out of the file")
@@ -51,7 +52,7 @@ func checkURL(address string, schemes ...string) error {
 
 // checkCharacters names the first character of text that allowed, which takes
 // one, does not.
-func checkCharacters(text string, allowed *regexp.Regexp) error {
+func checkCharacters(text string, allowed *lazyregexp.Regexp) error {
 	for _, r := range text {
 		if !allowed.MatchString(string(r)) {
 			return fmt.Errorf("holds the character %+q, which is not allowed here", r)

@@ -3,15 +3,15 @@ package environment
 import (
 	"errors"
 	"path"
-	"regexp"
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
 )
 
 // channelName is a name on anaconda.org, with labels: nvidia/label/cuda-12.4.0.
-var channelName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
+var channelName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
 
 func (p *parser) channels(entry *pair, root *yaml.Node) {
 	for _, item := range p.listItems(entry, "channels", "=", "conda-forge") {

@@ -3,9 +3,9 @@ package environment
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -15,14 +15,14 @@ import (
 // was seen to use. Every class below is of harmless letters only: the text
 // becomes an argument of the solver.
 var (
-	condaName    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*`)
-	condaSubdir  = regexp.MustCompile(`^(?:noarch|(?:linux|osx|win|emscripten|wasi|zos|freebsd)-[a-z0-9_]+)$`)
-	condaClause  = regexp.MustCompile(`^(==|!=|>=|<=|~=|=|>|<)?((?:[A-Za-z0-9*][A-Za-z0-9._+!*-]*)?[A-Za-z0-9*_])$`)
-	condaBuild   = regexp.MustCompile(`^[A-Za-z0-9_.*][A-Za-z0-9_.+*-]*$`)
-	condaFields  = regexp.MustCompile(`\s*([a-z_0-9]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,'"\s]+))\s*(?:,|$)`)
-	aroundSign   = regexp.MustCompile(`\s*([=!<>~,|]+)\s*`)
-	packageFile  = regexp.MustCompile(`\.(?:conda|tar\.bz2)(?:#.*)?$`)
-	versionBuild = regexp.MustCompile(`^(.*[^=!<>~,|])=([^=<>!~,|]+)$`)
+	condaName    = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*`)
+	condaSubdir  = lazyregexp.New(`^(?:noarch|(?:linux|osx|win|emscripten|wasi|zos|freebsd)-[a-z0-9_]+)$`)
+	condaClause  = lazyregexp.New(`^(==|!=|>=|<=|~=|=|>|<)?((?:[A-Za-z0-9*][A-Za-z0-9._+!*-]*)?[A-Za-z0-9*_])$`)
+	condaBuild   = lazyregexp.New(`^[A-Za-z0-9_.*][A-Za-z0-9_.+*-]*$`)
+	condaFields  = lazyregexp.New(`\s*([a-z_0-9]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,'"\s]+))\s*(?:,|$)`)
+	aroundSign   = lazyregexp.New(`\s*([=!<>~,|]+)\s*`)
+	packageFile  = lazyregexp.New(`\.(?:conda|tar\.bz2)(?:#.*)?$`)
+	versionBuild = lazyregexp.New(`^(.*[^=!<>~,|])=([^=<>!~,|]+)$`)
 )
 
 // parseCondaSpec reads one package as people write it: "python=3.9",

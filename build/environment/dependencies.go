@@ -2,9 +2,9 @@ package environment
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
 )
@@ -155,7 +155,7 @@ func (p *parser) listItems(entry *pair, what, sign, example string) []*yaml.Node
 	return nil
 }
 
-var selectorComment = regexp.MustCompile(`^#\s*\[([^\[\]]{1,200})\]`)
+var selectorComment = lazyregexp.New(`^#\s*\[([^\[\]]{1,200})\]`)
 
 // leftOut tells whether a selector comment ("# [win]") takes the item out.
 // conda itself reads them in recipes only, but people mean them here too.

@@ -1,8 +1,9 @@
 package environment
 
 import (
-	"regexp"
 	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // lint looks for what can be parsed but was hardly meant. The facts that it
@@ -40,7 +41,7 @@ func (p *parser) lintBuilds() {
 }
 
 // pinnedRef is a commit or a release's tag behind the "@" of a repository.
-var pinnedRef = regexp.MustCompile(`\.git@(?:[0-9a-f]{7,64}|[^#\s]*[0-9]+\.[0-9][^#\s]*)(?:#|\s|$)|@(?:[0-9a-f]{7,64}|v?[0-9]+\.[0-9][^#\s/@]*)(?:#|\s|$)`)
+var pinnedRef = lazyregexp.New(`\.git@(?:[0-9a-f]{7,64}|[^#\s]*[0-9]+\.[0-9][^#\s]*)(?:#|\s|$)|@(?:[0-9a-f]{7,64}|v?[0-9]+\.[0-9][^#\s/@]*)(?:#|\s|$)`)
 
 // lintPip looks at repositories and folders.
 func (p *parser) lintPip() {
@@ -60,7 +61,7 @@ func (p *parser) lintPip() {
 }
 
 // secretName is what variables with secrets are called.
-var secretName = regexp.MustCompile(`(?i)(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|CREDENTIALS?)$`)
+var secretName = lazyregexp.New(`(?i)(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|CREDENTIALS?)$`)
 
 func (v Variable) isSecret() bool {
 	return v.Value != "" && (secretName.MatchString(v.Name) || Redact(v.Value) != v.Value)

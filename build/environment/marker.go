@@ -3,10 +3,10 @@ package environment
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -19,8 +19,8 @@ var markerVariables = []string{
 }
 
 var (
-	markerToken  = regexp.MustCompile(`^(?:"[^"\\]*"|'[^'\\]*'|[A-Za-z_.]+|===|==|~=|!=|<=|>=|<|>|\(|\))`)
-	markerString = regexp.MustCompile(`^['"][A-Za-z0-9 ._*+!~:()/,-]*['"]$`)
+	markerToken  = lazyregexp.New(`^(?:"[^"\\]*"|'[^'\\]*'|[A-Za-z_.]+|===|==|~=|!=|<=|>=|<|>|\(|\))`)
+	markerString = lazyregexp.New(`^['"][A-Za-z0-9 ._*+!~:()/,-]*['"]$`)
 )
 
 // parseMarker checks the words of an environment marker and gives it with

@@ -1,10 +1,10 @@
 package environment
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -29,7 +29,7 @@ func (e *Environment) ImageName() string {
 
 // imageSeparators are the runs that an image reference does not take; see
 // https://github.com/distribution/reference, path-component.
-var imageSeparators = regexp.MustCompile(`[._-]{2,}`)
+var imageSeparators = lazyregexp.New(`[._-]{2,}`)
 
 // EnvDir is the folder of the environment in the image: conda's root for base
 // (which conda also calls root), else a folder of [A-Za-z0-9._-] below envs.
@@ -40,7 +40,7 @@ func (e *Environment) EnvDir() string {
 	return "/opt/conda/envs/" + safeName(e.Name)
 }
 
-var unsafeName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var unsafeName = lazyregexp.New(`[^A-Za-z0-9._-]+`)
 
 // safeName replaces what is neither a letter, a digit nor one of "._-".
 func safeName(name string) string {

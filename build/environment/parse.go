@@ -3,10 +3,10 @@ package environment
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
 )
@@ -59,7 +59,7 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	return p.env, p.findings, nil
 }
 
-var pythonVersion = regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{1,3}){1,2}$`)
+var pythonVersion = lazyregexp.New(`^[0-9]{1,3}(?:\.[0-9]{1,3}){1,2}$`)
 
 // maxErrors bounds what is told of one file: more says that it is another kind
 // of file.

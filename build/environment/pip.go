@@ -3,9 +3,9 @@ package environment
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -13,17 +13,17 @@ import (
 // (https://pip.pypa.io/en/stable/reference/requirements-file-format/) and of
 // PEP 508; versions are PEP 440's by their letters only.
 var (
-	pipName    = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`)
-	pipExtras  = regexp.MustCompile(`^\[\s*(?:[A-Za-z0-9][A-Za-z0-9._-]*(?:\s*,\s*[A-Za-z0-9][A-Za-z0-9._-]*)*)?\s*\]`)
-	pipClause  = regexp.MustCompile(`^(===|==|~=|!=|<=|>=|<|>)\s*([A-Za-z0-9][A-Za-z0-9._*+!-]*)$`)
-	pipHash    = regexp.MustCompile(`^sha(?:256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128})$`)
-	pipAt      = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[^\]]*\])?\s*@\s*(\S+?)(?:\s*\s;\s*(.*))?$`)
-	archive    = regexp.MustCompile(`\.(?:whl|zip|tar\.gz|tgz|tar\.bz2|tar\.xz)$`)
-	egg        = regexp.MustCompile(`[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)`)
-	scpAddress = regexp.MustCompile(`^(?:git\+)?([a-z]+@[A-Za-z0-9.-]+):([^/].*)$`)
-	separators = regexp.MustCompile(`[-_.]+`)
+	pipName    = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`)
+	pipExtras  = lazyregexp.New(`^\[\s*(?:[A-Za-z0-9][A-Za-z0-9._-]*(?:\s*,\s*[A-Za-z0-9][A-Za-z0-9._-]*)*)?\s*\]`)
+	pipClause  = lazyregexp.New(`^(===|==|~=|!=|<=|>=|<|>)\s*([A-Za-z0-9][A-Za-z0-9._*+!-]*)$`)
+	pipHash    = lazyregexp.New(`^sha(?:256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128})$`)
+	pipAt      = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[^\]]*\])?\s*@\s*(\S+?)(?:\s*\s;\s*(.*))?$`)
+	archive    = lazyregexp.New(`\.(?:whl|zip|tar\.gz|tgz|tar\.bz2|tar\.xz)$`)
+	egg        = lazyregexp.New(`[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)`)
+	scpAddress = lazyregexp.New(`^(?:git\+)?([a-z]+@[A-Za-z0-9.-]+):([^/].*)$`)
+	separators = lazyregexp.New(`[-_.]+`)
 	// pathCharacters are those of a folder or file beside the environment file.
-	pathCharacters = regexp.MustCompile(`^[A-Za-z0-9._~/+=@,\[\]-]$`)
+	pathCharacters = lazyregexp.New(`^[A-Za-z0-9._~/+=@,\[\]-]$`)
 )
 
 // normalise is PEP 503's form of a name: lower case, "-" between its parts.

@@ -2,10 +2,10 @@ package environment
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -42,9 +42,9 @@ func (e *Environment) takeCredential(address string, pos yamlfile.Position) stri
 }
 
 var (
-	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://\S+`)
+	addresses = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://\S+`)
 	// A password with a blank is no part of any URL, but people paste them.
-	blankPassword = regexp.MustCompile(`(://)[^/\s:@]+:[^/@]*@`)
+	blankPassword = lazyregexp.New(`(://)[^/\s:@]+:[^/@]*@`)
 )
 
 // Redact replaces by *** what looks like a credential in the addresses of
@@ -77,10 +77,10 @@ func quote(value string) string {
 
 var (
 	// conda's way to give a token: https://HOST/t/TOKEN/CHANNEL.
-	pathToken = regexp.MustCompile(`^([^/?#]+)/t/[^/?#\s"']+`)
+	pathToken = lazyregexp.New(`^([^/?#]+)/t/[^/?#\s"']+`)
 	// Names of query parameters that carry secrets, presigned addresses of
 	// object stores (X-Amz-Signature, sig) included.
-	queryToken = regexp.MustCompile(`(?i)([?&])([a-z0-9_.-]*(?:token|secret|passw|api[_-]?key|access[_-]?key|signature|credential|sig|auth)[a-z0-9_.-]*=)[^&#\s"']*`)
+	queryToken = lazyregexp.New(`(?i)([?&])([a-z0-9_.-]*(?:token|secret|passw|api[_-]?key|access[_-]?key|signature|credential|sig|auth)[a-z0-9_.-]*=)[^&#\s"']*`)
 )
 
 // hide puts mask in the place of the secrets of one address, or takes them out

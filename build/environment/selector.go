@@ -1,11 +1,12 @@
 package environment
 
 import (
-	"regexp"
 	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
-var selectorToken = regexp.MustCompile(`[A-Za-z0-9_-]+|[()]|\S`)
+var selectorToken = lazyregexp.New(`[A-Za-z0-9_-]+|[()]|\S`)
 
 // evaluate reads a selector of conda's recipes ("win", "not osx", "linux and
 // x86_64") for a platform. Words about anything but the platform (py39, cuda)

@@ -2,10 +2,10 @@ package environment
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
 )
@@ -14,17 +14,17 @@ import (
 const notYAML = "is not YAML: "
 
 var (
-	conflictLine = regexp.MustCompile(`^(?:<<<<<<<|>>>>>>>|=======)(?: |$)`)
-	gluedLine    = regexp.MustCompile(`^\s*(-[A-Za-z0-9_.'"].*)$`)
-	shortOption  = regexp.MustCompile(`^-[A-Za-z](?:\s|$)`)
-	pipKeyLine   = regexp.MustCompile(`^\s+(pip\s*:).*$`)
-	itemLine     = regexp.MustCompile(`^\s*-\s`)
-	openQuote    = regexp.MustCompile(`^\s*(?:-\s+|[A-Za-z_]+:\s+)("[^"]*|'[^']*)$`)
-	reservedSign = regexp.MustCompile("^\\s*-\\s+(([@`%]).*)$")
-	twoColons    = regexp.MustCompile(`^\s*(?:-\s+)?[^'"\s#][^#]*?:\s[^#]*?(\S+:)\s`)
-	templateLine = regexp.MustCompile(`(\{%|\{\{)`)
-	oddBlank     = regexp.MustCompile("^[ \t]*([\u00a0\u1680\u2000-\u200b\u202f\u3000\ufeff])")
-	unknownAlias = regexp.MustCompile(`unknown anchor '([^']*)'`)
+	conflictLine = lazyregexp.New(`^(?:<<<<<<<|>>>>>>>|=======)(?: |$)`)
+	gluedLine    = lazyregexp.New(`^\s*(-[A-Za-z0-9_.'"].*)$`)
+	shortOption  = lazyregexp.New(`^-[A-Za-z](?:\s|$)`)
+	pipKeyLine   = lazyregexp.New(`^\s+(pip\s*:).*$`)
+	itemLine     = lazyregexp.New(`^\s*-\s`)
+	openQuote    = lazyregexp.New(`^\s*(?:-\s+|[A-Za-z_]+:\s+)("[^"]*|'[^']*)$`)
+	reservedSign = lazyregexp.New("^\\s*-\\s+(([@`%]).*)$")
+	twoColons    = lazyregexp.New(`^\s*(?:-\s+)?[^'"\s#][^#]*?:\s[^#]*?(\S+:)\s`)
+	templateLine = lazyregexp.New(`(\{%|\{\{)`)
+	oddBlank     = lazyregexp.New("^[ \t]*([\u00a0\u1680\u2000-\u200b\u202f\u3000\ufeff])")
+	unknownAlias = lazyregexp.New(`unknown anchor '([^']*)'`)
 )
 
 // slips gives what a person did wrong in a file that is not YAML, all of it,
@@ -135,9 +135,9 @@ func (p *parser) gluedDash(node *yaml.Node, whole bool) bool {
 }
 
 var (
-	requirementLine = regexp.MustCompile(`^(?:-r|-c|-e|-f|-i|--[a-z-]+)[ =]\S|^(?:git\+|https?:)\S+$|^[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?\s*(?:(?:===|==|~=|!=|<=|>=|<|>)\s*[0-9][^:]*|@\s*\S+.*|;.*)?(?:\s#.*)?$`)
-	pinnedLine      = regexp.MustCompile(`[=<>~]=|[<>@]|^-|://`)
-	tomlLine        = regexp.MustCompile(`^\[[A-Za-z0-9_."-]+\]\s*$`)
+	requirementLine = lazyregexp.New(`^(?:-r|-c|-e|-f|-i|--[a-z-]+)[ =]\S|^(?:git\+|https?:)\S+$|^[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?\s*(?:(?:===|==|~=|!=|<=|>=|<|>)\s*[0-9][^:]*|@\s*\S+.*|;.*)?(?:\s#.*)?$`)
+	pinnedLine      = lazyregexp.New(`[=<>~]=|[<>@]|^-|://`)
+	tomlLine        = lazyregexp.New(`^\[[A-Za-z0-9_."-]+\]\s*$`)
 )
 
 // wholeFile recognises files of another kind under an environment's name.

@@ -1,16 +1,16 @@
 package environment
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
 )
 
 // variableName is what a shell takes as a name (POSIX, 3.235).
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // reserved variables are set by the image or by crun; a value of the file would
 // hide the environment that was just built.

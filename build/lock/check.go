@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // problem is a value that a lock must not have, by its place in the YAML:
@@ -33,20 +34,20 @@ func (p problem) String() string {
 }
 
 var (
-	digestForm     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	repoDigestForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}$`)
-	sha256Form     = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	md5Form        = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	digestForm     = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
+	repoDigestForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}$`)
+	sha256Form     = lazyregexp.New(`^[0-9a-f]{64}$`)
+	md5Form        = lazyregexp.New(`^[0-9a-f]{32}$`)
 	// The values below become arguments, file names and parts of URLs.
-	condaNameForm = regexp.MustCompile(`^[a-z0-9_][a-z0-9._-]*$`)
-	pipNameForm   = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	versionForm   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*$`)
-	buildForm     = regexp.MustCompile(`^[A-Za-z0-9_.+]+$`)
-	subdirForm    = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)?$`)
-	fileForm      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*\.(?:conda|tar\.bz2)$`)
-	channelForm   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
-	vcsCommit     = regexp.MustCompile(`@[0-9a-f]{40}(?:#|$)`)
-	printable     = regexp.MustCompile(`^[\x20-\x7e]*$`)
+	condaNameForm = lazyregexp.New(`^[a-z0-9_][a-z0-9._-]*$`)
+	pipNameForm   = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	versionForm   = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*$`)
+	buildForm     = lazyregexp.New(`^[A-Za-z0-9_.+]+$`)
+	subdirForm    = lazyregexp.New(`^[a-z0-9]+(?:-[a-z0-9]+)?$`)
+	fileForm      = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*\.(?:conda|tar\.bz2)$`)
+	channelForm   = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
+	vcsCommit     = lazyregexp.New(`@[0-9a-f]{40}(?:#|$)`)
+	printable     = lazyregexp.New(`^[\x20-\x7e]*$`)
 )
 
 // Platforms are those that crun makes images for, by conda's names.
@@ -59,7 +60,7 @@ func (c *checker) add(path []any, format string, args ...any) {
 	c.problems = append(c.problems, problem{slices.Clone(path), fmt.Sprintf(format, args...)})
 }
 
-func (c *checker) match(form *regexp.Regexp, value, want string, path ...any) {
+func (c *checker) match(form *lazyregexp.Regexp, value, want string, path ...any) {
 	if !form.MatchString(value) {
 		c.add(path, "is %q; allowed is %s", value, want)
 	}

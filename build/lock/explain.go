@@ -3,9 +3,10 @@ package lock
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // maxChanges is how many changes Explain names; the rest is counted. Three fit
@@ -113,8 +114,8 @@ func change(old, now string) string {
 }
 
 var (
-	specName  = regexp.MustCompile(`^(?:[^\s:]+::)?[A-Za-z0-9][A-Za-z0-9._-]*|^_[A-Za-z0-9._-]*`)
-	separator = regexp.MustCompile(`[-_.]+`)
+	specName  = lazyregexp.New(`^(?:[^\s:]+::)?[A-Za-z0-9][A-Za-z0-9._-]*|^_[A-Za-z0-9._-]*`)
+	separator = lazyregexp.New(`[-_.]+`)
 )
 
 // nameOf gives the name of a conda or pip spec, to pair two of them. An option

@@ -10,13 +10,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // MaxSize is the largest file that is read, in bytes. The longest environment
@@ -260,7 +261,7 @@ func tabIndent(text []byte, file string) (Position, bool) {
 	return Position{}, false
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s+)?line (\d+): (.*)`)
+var yamlLine = lazyregexp.New(`^yaml: (?:unmarshal errors:\s+)?line (\d+): (.*)`)
 
 // syntaxError puts the parser's message behind our position.
 func syntaxError(err error, file string) error {

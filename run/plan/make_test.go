@@ -190,7 +190,7 @@ func TestMakeErrors(t *testing.T) {
 		}, "flag --cpuset: cpuset is 0,16, but the host of ssh://big has the CPUs 0-15..."},
 		{"cpuset", func(r *Request) { r.Limits.CPUSet = ptr("3-1") }, `cpuset "3-1" is no list of CPUs: write numbers and ranges as in "0-3,8"`},
 		{"pids", func(r *Request) { r.Limits.Pids = ptr(int64(3)) }, "profiles.yaml:7:11: pids is 3: allowed are 16 and more..."},
-		{"address space", func(r *Request) { r.Limits.AddressSpace = ptr(int64(1 << 29)) }, "address_space is 512 MiB: allowed are 1 GiB and more..."},
+		{"address space", func(r *Request) { r.Limits.AddressSpace = ptr(int64(1 << 29)) }, "address_space is 512 MiB: allowed are 2 GiB and more..."},
 		{"rlimit", func(r *Request) { r.Limits.Stack = ptr(int64(-2)) }, "stack is -2: allowed are 0 and more, and -1 for no limit"},
 		{"strict wish", func(r *Request) {
 			r.Limits.Strict = ptr(true)

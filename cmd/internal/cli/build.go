@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"crun.dev/crun/build"
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // buildOptions are the flags of crun build.
@@ -76,7 +76,7 @@ tab between. Everything else goes to stderr.`,
 	return cmd
 }
 
-var pythonVersion = regexp.MustCompile(`^[23]\.\d+(\.\d+)?$`)
+var pythonVersion = lazyregexp.New(`^[23]\.\d+(\.\d+)?$`)
 
 // check refuses values that no build can be made with.
 func (o *buildOptions) check(cmd *cobra.Command) error {

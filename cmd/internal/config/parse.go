@@ -5,13 +5,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/distribution/reference"
 	"gopkg.in/yaml.v3"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -163,7 +163,7 @@ func (r *reader) list(to *[]string, check func(string) error) func(string, *yaml
 }
 
 // mirrorName is a channel (conda-forge, pkgs/main) or an archive (debian).
-var mirrorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+var mirrorName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 
 // urls reads a mapping of names to URLs. The nearer file wins name by name.
 func (r *reader) urls(to *map[string]string) func(string, *yaml.Node) {
