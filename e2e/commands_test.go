@@ -61,7 +61,8 @@ type processes struct {
 type process struct {
 	cmd   *exec.Cmd
 	input io.WriteCloser
-	done  chan struct{}
+	done  chan struct{} // the process has ended
+	shown chan struct{} // its terminal has been read to the end; nil without one
 	extra []io.Closer
 }
 
@@ -187,7 +188,11 @@ func cmdTerminal(ts *testscript.TestScript, neg bool, args []string) {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	start(ts, name, p)
 	slave.Close()
-	go io.Copy(out, master)
+	p.shown = make(chan struct{})
+	go func() {
+		defer close(p.shown)
+		io.Copy(out, master)
+	}()
 }
 
 // openTerminal makes a terminal of 100 by 30 characters.
@@ -242,6 +247,9 @@ func cmdEnds(ts *testscript.TestScript, neg bool, args []string) {
 	case <-time.After(patience):
 		showOutput(ts, args[0])
 		ts.Fatalf("%s has not ended after %s", args[0], patience)
+	}
+	if p.shown != nil {
+		<-p.shown
 	}
 	if got := code(p.cmd.ProcessState); got != want {
 		showOutput(ts, args[0])

@@ -10,7 +10,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"os"
 	"os/exec"
@@ -119,23 +118,31 @@ func openEngine(image string) (engine.Engine, string) {
 }
 
 // checkGone fails a script that left containers of its projects behind, and
-// removes them. A monitor that a script killed may still be about to.
+// removes them. A monitor may still be about to.
 func checkGone(t testscript.T, e engine.Engine, workDir string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	all, err := e.List(ctx)
-	if err != nil {
-		t.Fatal("looking for containers that were left behind: " + err.Error())
-	}
-	var left []string
-	for _, c := range all {
-		if project := c.Labels["dev.crun.project"]; strings.HasPrefix(project, workDir) {
-			labels, _ := json.Marshal(c.Labels)
-			left = append(left, c.ID+" "+c.Status+" "+string(labels))
-			e.Remove(ctx, c.ID)
+	var left []engine.Container
+	for range 50 {
+		left = nil
+		all, err := e.List(ctx)
+		if err != nil {
+			t.Fatal("looking for containers that were left behind: " + err.Error())
 		}
+		for _, c := range all {
+			if strings.HasPrefix(c.Labels["dev.crun.project"], workDir+"/") {
+				left = append(left, c)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
 	}
-	if len(left) > 0 {
-		t.Fatal("containers are left behind:\n" + strings.Join(left, "\n"))
+	text := "containers are left behind:"
+	for _, c := range left {
+		text += "\n" + c.Labels["dev.crun.name"] + " " + c.Status
+		e.Remove(ctx, c.ID)
 	}
+	t.Fatal(text)
 }

@@ -188,7 +188,8 @@ func (b *Builder) build(ctx context.Context, job Job, out *output, run gateway.B
 	var group errgroup.Group
 	group.Go(func() error {
 		var err error
-		response, err = c.Build(ctx, options, "crun", run, status)
+		connection, gently := cancelGently(ctx, run)
+		response, err = c.Build(connection, options, "crun", gently, status)
 		if out != nil {
 			if loadErr := out.wait(err); loadErr != nil {
 				return loadErr

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -75,3 +76,13 @@ func median[T time.Duration | float64](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[(len(sorted)-1)/2]
 }
+
+// docker gives the client to compare with: the one that came with the engine,
+// as newer ones build by a plugin that may be missing.
+var docker = sync.OnceValue(func() string {
+	const packaged = "/usr/bin/docker"
+	if _, err := os.Stat(packaged); err == nil {
+		return packaged
+	}
+	return "docker"
+})

@@ -70,7 +70,6 @@ python_hash=$(cat "$here"/{python.sh,bullseye.sh,pythonlibs.txt} | hash_of)
 pytorch_hash=$(cat "$here"/{pytorch.sh,bullseye.sh,pythonlibs.txt} | hash_of)
 if ! done_as python "$python_hash" || ! done_as pytorch "$pytorch_hash"; then
 	[ "$(id -u)" = 0 ] || die "Python is compiled in a root of its own: run this script as root once"
-	need make=make
 	step bullseye-lists "$all" bullseye_update
 fi
 set -m

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -116,16 +115,14 @@ func (app *App) build(ctx context.Context, o buildOptions) error {
 		fmt.Fprintln(app.Err, finding)
 	}
 	if o.dryRun {
-		return app.dryRunBuild(b.request.Project)
+		return app.dryRunBuild(b.request.Project, o.output)
 	}
 	result, err := b.run(ctx)
 	if err != nil {
 		return err
 	}
 	if o.output == "json" {
-		encoder := json.NewEncoder(app.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(result)
+		return app.printJSON(result)
 	}
 	for _, name := range result.Names {
 		fmt.Fprintf(app.Out, "%s\t%s\n", name, result.ID)
@@ -134,13 +131,20 @@ func (app *App) build(ctx context.Context, o buildOptions) error {
 }
 
 // dryRunBuild prints what would be built.
-func (app *App) dryRunBuild(project *build.Project) error {
+func (app *App) dryRunBuild(project *build.Project, output string) error {
 	context, next, err := project.Dockerfile()
 	if err != nil {
 		return err
 	}
 	if next != "" {
 		app.note("%s", next)
+	}
+	if output == "json" {
+		files := make(map[string]string, len(context.Files))
+		for name, content := range context.Files {
+			files[name] = string(content)
+		}
+		return app.printJSON(map[string]any{"dockerfile": context.Dockerfile, "files": files})
 	}
 	fmt.Fprint(app.Out, context.Dockerfile)
 	fmt.Fprintf(app.Out, "\n# Files of the build context:\n")

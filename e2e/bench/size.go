@@ -1,0 +1,95 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// plainDockerfile installs the example's packages the plain way: everything in
+// one RUN step, which removes its installer and its caches again.
+//
+//go:embed plain.Dockerfile
+var plainDockerfile []byte
+
+// imageSize compares the image with the plain one.
+func (s *suite) imageSize() error {
+	folder, err := os.MkdirTemp("", "crun-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	if err := os.WriteFile(filepath.Join(folder, "Dockerfile"), plainDockerfile, 0o644); err != nil {
+		return err
+	}
+	config, err := machineConfig()
+	if err != nil {
+		return err
+	}
+	const tag = "crun-bench/plain"
+	cmd := exec.Command(docker(), "build", "-t", tag, "--build-arg", "BASE="+config.Base, "--build-arg", "CHANNEL="+config.Channel,
+		"--secret", "id=ca,src="+config.CA, folder)
+	cmd.Env = append(os.Environ(), "DOCKER_BUILDKIT=1", "BUILDKIT_PROGRESS=plain")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the plain image: %w\n%s", err, out)
+	}
+	defer exec.Command(docker(), "image", "rm", tag).Run()
+	ours, err := size(s.image)
+	if err != nil {
+		return err
+	}
+	plain, err := size(tag)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("| image of examples/ | %d MB | one plain `RUN`, caches removed: %d MB | %.2f | not larger |\n", ours/1e6, plain/1e6, float64(ours)/float64(plain))
+	return nil
+}
+
+// machine is what the plain Dockerfile needs of crun's config.yaml.
+type machine struct{ Base, Channel, CA string }
+
+// machineConfig reads the configuration that crun itself is given.
+func machineConfig() (machine, error) {
+	m := machine{Base: "debian:bookworm-slim", Channel: "https://conda.anaconda.org/conda-forge", CA: "/etc/ssl/certs/ca-certificates.crt"}
+	if path := os.Getenv("SSL_CERT_FILE"); path != "" {
+		m.CA = path
+	}
+	path := os.Getenv("CRUN_CONFIG")
+	if path == "" {
+		return m, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return m, err
+	}
+	var config struct {
+		Base    string
+		Mirrors struct{ Conda map[string]string }
+	}
+	if err := yaml.Unmarshal(data, &config); err != nil {
+		return m, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if config.Base != "" {
+		m.Base = config.Base
+	}
+	if url := config.Mirrors.Conda["conda-forge"]; url != "" {
+		m.Channel = url
+	}
+	return m, nil
+}
+
+// size gives an image's size in bytes, as the engine counts it.
+func size(image string) (int64, error) {
+	out, err := exec.Command(docker(), "image", "inspect", "-f", "{{.Size}}", image).Output()
+	if err != nil {
+		return 0, fmt.Errorf("inspecting %s: %w", image, err)
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+}
