@@ -35,7 +35,8 @@ type Answer struct {
 // is "".
 func (b *Builder) File(ctx context.Context, job Job, path, resolve string) (Answer, error) {
 	var answer Answer
-	_, err := b.build(ctx, job, nil, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
+	noOutput := func() *output { return nil }
+	_, err := b.build(ctx, job, noOutput, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
 		if resolve != "" {
 			digest, err := resolveDigest(ctx, c, resolve)
 			if err != nil {
@@ -72,11 +73,8 @@ func resolveDigest(ctx context.Context, c gateway.Client, name string) (string, 
 // Image builds job's target as an image called names, after job.Check has been
 // built, and puts it into the engine. It gives the image's id there.
 func (b *Builder) Image(ctx context.Context, job Job, names []string) (string, error) {
-	output, err := b.output(ctx, names)
-	if err != nil {
-		return "", err
-	}
-	response, err := b.build(ctx, job, output, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
+	newOutput := func() *output { return b.output(ctx, names) }
+	response, err := b.build(ctx, job, newOutput, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
 		if job.Check != "" {
 			if err := evaluate(ctx, targeting(c, job.Check)); err != nil {
 				return nil, err
@@ -115,13 +113,13 @@ type output struct {
 	wait func(err error) error
 }
 
-func (b *Builder) output(ctx context.Context, names []string) (*output, error) {
+func (b *Builder) output(ctx context.Context, names []string) *output {
 	attrs := map[string]string{"name": strings.Join(names, ",")}
 	if b.embedded() {
 		return &output{
 			entry: client.ExportEntry{Type: "moby", Attrs: attrs},
 			wait:  func(error) error { return nil },
-		}, nil
+		}
 	}
 	// Compressing what the engine unpacks at once would be waiting for nothing.
 	attrs["compression"] = "uncompressed"
@@ -143,11 +141,20 @@ func (b *Builder) output(ctx context.Context, names []string) (*output, error) {
 			}
 			return nil
 		},
-	}, nil
+	}
 }
 
 // build runs one build function with job's files, secrets and settings.
-func (b *Builder) build(ctx context.Context, job Job, out *output, run gateway.BuildFunc) (map[string]string, error) {
+func (b *Builder) build(ctx context.Context, job Job, newOutput func() *output, run gateway.BuildFunc) (map[string]string, error) {
+	response, err := b.try(ctx, job, newOutput(), run)
+	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), lostSession) {
+		return response, err
+	}
+	job.Files = distinct(job.Files)
+	return b.try(ctx, job, newOutput(), run)
+}
+
+func (b *Builder) try(ctx context.Context, job Job, out *output, run gateway.BuildFunc) (map[string]string, error) {
 	c, err := b.connect(ctx)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,9 @@ package buildkit
 
 import (
 	"context"
+	"crypto/rand"
+	"path"
+	"strings"
 	"time"
 
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
@@ -43,4 +46,28 @@ func cancelGently(ctx context.Context, run gateway.BuildFunc) (context.Context, 
 		}
 		return result, err
 	}
+}
+
+// lostSession is what a BuildKit says that has kept the error of an earlier,
+// interrupted build; see cancelGently.
+const lostSession = "no active sessions"
+
+// distinct gives files of the same meaning and of other bytes, so that no step
+// is one that BuildKit has kept an error of: white space that no one had before
+// ends the lists that steps read.
+func distinct(files map[string][]byte) map[string][]byte {
+	blanks := strings.Map(func(r rune) rune {
+		if r < 'N' {
+			return ' '
+		}
+		return '\t'
+	}, rand.Text())
+	other := make(map[string][]byte, len(files))
+	for name, data := range files {
+		if path.Ext(name) == ".json" {
+			data = append(data[:len(data):len(data)], blanks...)
+		}
+		other[name] = data
+	}
+	return other
 }

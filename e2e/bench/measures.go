@@ -83,14 +83,37 @@ func (s *suite) noopBuild() error {
 	if err := s.writeContext(folder); err != nil {
 		return err
 	}
+	secrets, err := writeSecrets(folder)
+	if err != nil {
+		return err
+	}
+	byHand := append([]string{docker(), "build", "-q", "--target", "image"}, secrets...)
 	r, err := pair(
 		command{name: "crun build", args: []string{s.crun, "build", "-q"}, dir: s.project},
-		command{name: "docker build", args: []string{docker(), "build", "-q", "--target", "image", "."}, dir: folder, env: []string{"DOCKER_BUILDKIT=1"}},
+		command{name: "docker build", args: append(byHand, "."), dir: folder, env: []string{"DOCKER_BUILDKIT=1"}},
 		s.pairs)
 	if err == nil {
 		row("`crun build`, nothing changed", "`docker build` of its Dockerfile", r, "0.5")
 	}
 	return err
+}
+
+// writeSecrets writes what a build by hand must be given where the channel is
+// a mirror, and gives docker's flags for it.
+func writeSecrets(folder string) ([]string, error) {
+	config, err := machineConfig()
+	if err != nil {
+		return nil, err
+	}
+	sources, err := json.Marshal(map[string]any{"channels": map[string][]string{publicChannel: {config.Channel}}})
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, "sources.json")
+	if err := os.WriteFile(path, sources, 0o600); err != nil {
+		return nil, err
+	}
+	return []string{"--secret", "id=crun-ca,src=" + config.CA, "--secret", "id=crun-sources,src=" + path}, nil
 }
 
 // writeContext writes the image's Dockerfile and its files into folder.

@@ -52,12 +52,15 @@ func (s *suite) imageSize() error {
 	return nil
 }
 
+// publicChannel is where conda-forge is without a mirror.
+const publicChannel = "https://conda.anaconda.org/conda-forge"
+
 // machine is what the plain Dockerfile needs of crun's config.yaml.
 type machine struct{ Base, Channel, CA string }
 
 // machineConfig reads the configuration that crun itself is given.
 func machineConfig() (machine, error) {
-	m := machine{Base: "debian:bookworm-slim", Channel: "https://conda.anaconda.org/conda-forge", CA: "/etc/ssl/certs/ca-certificates.crt"}
+	m := machine{Base: "debian:bookworm-slim", Channel: publicChannel, CA: "/etc/ssl/certs/ca-certificates.crt"}
 	if path := os.Getenv("SSL_CERT_FILE"); path != "" {
 		m.CA = path
 	}

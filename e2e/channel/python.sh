@@ -11,7 +11,7 @@ rm -rf --one-file-system "$root" "$root.debs" "$tree"
 # A compiler and what Python's modules are built against; bash to gcc are the tools of the build itself.
 bullseye_unpack "$root" bash coreutils sed grep mawk tar xz-utils findutils diffutils make gcc \
 	libc6-dev libssl-dev zlib1g-dev libbz2-dev liblzma-dev libffi-dev libsqlite3-dev libreadline-dev libncursesw5-dev uuid-dev
-(cd "$root" && bullseye_apt source --download-only python3.9 && tar -xJf python3.9_*.orig.tar.xz)
+(cd "$root" && bullseye_apt source --download-only python3.9)
 ln -s mawk "$root/usr/bin/awk" # the links that configuring the packages would have made
 ln -s bash "$root/bin/sh"
 mkdir -p "$root/dev" "$root/tmp" "$root/out"
@@ -21,6 +21,7 @@ mknod -m 666 "$root/dev/urandom" c 1 9
 cat >"$root/build.sh" <<'END'
 set -eu
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
+tar -xJf /python3.9_*.orig.tar.xz
 cd /Python-3.9.*
 # PyTorch 1.7's autograd threads meet PyThread_exit_thread() when the interpreter ends after a backward pass:
 # its pthread_exit unwinds through noexcept C++ and the process dies by SIGABRT. They wait for the end instead,

@@ -23,10 +23,12 @@ else
 	log=$CACHE/dockerd.log
 	say "starting dockerd, log $log"
 	setsid dockerd >>"$log" 2>&1 </dev/null 9>&- &
+	pid=$!
 fi
 for _ in $(seq 150); do
 	engine_answers && exit 0
+	[ -z "${pid:-}" ] || kill -0 "$pid" 2>/dev/null || break
 	sleep 0.2
 done
 [ -z "${log:-}" ] || tail -n 20 "$log" >&2
-die "dockerd was started but doesn't answer at /var/run/docker.sock after 30 s"
+die "dockerd was started but doesn't answer at /var/run/docker.sock"
