@@ -18,6 +18,9 @@ import (
 //go:embed plain.Dockerfile
 var plainDockerfile []byte
 
+//go:embed plain_install.py
+var plainInstall []byte
+
 // imageSize compares the image with the plain one.
 func (s *suite) imageSize() error {
 	folder, err := os.MkdirTemp("", "crun-bench-")
@@ -26,6 +29,9 @@ func (s *suite) imageSize() error {
 	}
 	defer os.RemoveAll(folder)
 	if err := os.WriteFile(filepath.Join(folder, "Dockerfile"), plainDockerfile, 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "install.py"), plainInstall, 0o644); err != nil {
 		return err
 	}
 	config, err := machineConfig()

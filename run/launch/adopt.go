@@ -147,6 +147,17 @@ func (o *Owner) rejoin(ctx context.Context) (*connection, error) {
 		c.close()
 		return nil, err
 	}
+	// One that has ended already does not end once more.
+	container, err := o.Engine.State(ctx, id)
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	if container.Status == "exited" || container.Status == "dead" {
+		ended := make(chan engine.Exit, 1)
+		ended <- engine.Exit{Code: container.ExitCode}
+		c.exit = ended
+	}
 	o.watch(ctx, id)
 	stdout := &follower{to: o.log.Stdout(), have: o.Record.ReadLog(), log: o.log}
 	stderr := &follower{to: o.log.Stderr(), have: o.Record.ReadLog(), log: o.log, stderr: true}

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,13 +44,7 @@ func Stop(ctx context.Context, e engine.Engine, r *record.Record, by string, gra
 func Signal(ctx context.Context, e engine.Engine, r *record.Record, container, by, signal string) error {
 	r.AddEvent(record.Event{By: by, What: "signal", Attrs: map[string]string{"signal": signal}})
 	err := e.Signal(ctx, container, signal)
-	if err == nil {
-		return nil
-	}
-	if state, stateErr := r.State(); stateErr == nil && state.Phase.Over() {
-		return nil
-	}
-	if container, stateErr := e.State(ctx, container); stateErr == nil && container.Status == "exited" {
+	if err == nil || errors.Is(err, engine.ErrNotRunning) || errors.Is(err, engine.ErrNotFound) {
 		return nil
 	}
 	return fmt.Errorf("sending %s to run %s: %w", signal, r.ID, err)

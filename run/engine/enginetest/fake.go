@@ -267,11 +267,7 @@ func (f *Fake) Wait(ctx context.Context, id string) (<-chan engine.Exit, error) 
 	f.mu.Lock()
 	c.waited = true
 	w := make(chan engine.Exit, 2)
-	if c.state.Status == "exited" {
-		w <- engine.Exit{Code: c.state.ExitCode}
-	} else {
-		c.waiters = append(c.waiters, w)
-	}
+	c.waiters = append(c.waiters, w) // the next end, as an engine has it
 	f.mu.Unlock()
 	f.done("wait")
 	return w, nil
@@ -312,7 +308,7 @@ func (f *Fake) Signal(ctx context.Context, id, signal string) error {
 	running := c.state.Status == "running"
 	f.mu.Unlock()
 	if !running {
-		return fmt.Errorf("container %s is not running", id)
+		return fmt.Errorf("container %s: %w", id, engine.ErrNotRunning)
 	}
 	c.event("kill", map[string]string{"signal": signal})
 	if signal == "SIGKILL" {

@@ -1,0 +1,19 @@
+"""Installs the packages of examples/environment.yml: plain_install.py CHANNEL PREFIX."""
+import asyncio
+import sys
+
+import rattler
+from rattler.package import BuildString
+
+channel, prefix = sys.argv[1:]
+specs = [rattler.MatchSpec(text, strict=False) for text in ("python=3.9", "pytorch=1.*", "numpy", "pip")]
+virtual = [rattler.GenericVirtualPackage(rattler.PackageName(name), rattler.Version(version), BuildString("0"))
+           for name, version in (("__linux", "6.1"), ("__glibc", "2.36"), ("__unix", "0"))]
+
+
+async def main():
+    records = await rattler.solve([channel], specs, platforms=["linux-64", "noarch"], virtual_packages=virtual)
+    await rattler.install(records, prefix, show_progress=False)
+
+
+asyncio.run(main())
