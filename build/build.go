@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"crun.dev/crun/build/buildkit"
@@ -155,6 +156,12 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 		if err := lock.Write(p.LockFile, solved); err != nil {
+			var pathErr *fs.PathError
+			if !errors.As(err, &pathErr) {
+				return Result{}, err
+			}
+			// A folder that is not the caller's to write can be built, and
+			// run, all the same.
 			request.Notes(fmt.Sprintf("%v: the next build chooses the packages again", err))
 		}
 		p.Lock, p.LockError = solved, nil

@@ -12,6 +12,7 @@ one line that starts with "crun: " and exit code 1.
 import json
 import os
 import sys
+import traceback
 
 TOOLS = "/run/crun/toolbox/opt/crun"
 sys.path.insert(0, TOOLS + "/site-packages")
@@ -57,10 +58,23 @@ def main(command, *arguments):
         raise Failure(f"no such command: {command}")
 
 
-if __name__ == "__main__":
+def run():
     try:
         main(*sys.argv[1:])
     except Failure as failure:
         # On stdout, so that it comes after what has been said there.
         print(f"crun: {failure}", flush=True)
-        sys.exit(1)
+        return 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    code = run()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Not sys.exit: rattler's threads may meet an interpreter that is shutting
+    # down, and one in ten such ends is a segmentation fault (seen with 0.28.0).
+    os._exit(code)

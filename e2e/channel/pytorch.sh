@@ -62,6 +62,9 @@ Requires-Dist: numpy
 Requires-Dist: typing-extensions
 END
 echo conda >"$site/torch-1.7.1.dist-info/INSTALLER"
+# uv calls an installation without this file broken.
+printf 'Wheel-Version: 1.0\nGenerator: crun\nRoot-Is-Purelib: false\nTag: cp39-cp39-linux_x86_64\n' \
+	>"$site/torch-1.7.1.dist-info/WHEEL"
 : >"$site/torch-1.7.1.dist-info/RECORD" # it names itself
 (cd "$site" && find . ! -type d | sed 's|^\./||; s/$/,,/' | sort) >"$tree/record"
 mv "$tree/record" "$site/torch-1.7.1.dist-info/RECORD"

@@ -23,8 +23,12 @@ start() {
 		version=$(cd "$root" && "${GO:-go}" list -m -f '{{.Version}}' github.com/moby/buildkit)
 		local binary=$dir/buildkitd-$version
 		if [ ! -x "$binary" ]; then
-			say "compiling buildkitd $version from the module that crun requires (about 2 min)"
-			(cd "$root" && CGO_ENABLED=0 "${GO:-go}" build -o "$binary.tmp" github.com/moby/buildkit/cmd/buildkitd 9>&-)
+			say "compiling buildkitd $version, the version that crun requires (about 2 min), log $dir/compile.log"
+			# As its own main module: our go.sum knows nothing of what the daemon needs.
+			local source
+			source=$(cd "$root" && "${GO:-go}" list -m -f '{{.Dir}}' github.com/moby/buildkit)
+			(cd "$source" && CGO_ENABLED=0 "${GO:-go}" build -o "$binary.tmp" ./cmd/buildkitd) \
+				>"$dir/compile.log" 2>&1 9>&- || { tail -n 20 "$dir/compile.log" >&2; die "buildkitd could not be compiled"; }
 			mv "$binary.tmp" "$binary"
 		fi
 		setsid "$binary" --addr "unix://$socket" --root "$dir/root" --oci-worker-net host --containerd-worker=false \

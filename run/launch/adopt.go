@@ -3,6 +3,7 @@ package launch
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/inside"
 	"crun.dev/crun/run/record"
 )
 
@@ -117,6 +119,16 @@ func (o *Owner) vanished() error {
 	o.removeScratch()
 	s := &o.state
 	s.Finished, s.Removed = time.Now().UTC(), true
+	if report := o.shared(inside.ReportPath); report != nil {
+		// Init has written the end, and the monitor died before it could.
+		var r inside.Report
+		if json.Unmarshal(report, &r) == nil {
+			o.Record.Put(record.ReportFile, report)
+			s.Phase, s.ExitCode = record.Ended, &r.ExitCode
+			o.readReport(&r)
+			return errors.Join(o.Record.SetState(*s), o.complete())
+		}
+	}
 	code := ExitFailed
 	s.ExitCode = &code
 	if s.Phase == record.Creating {

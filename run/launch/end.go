@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -93,6 +94,9 @@ func (o *Owner) complete() error {
 		o.Ended(o.state)
 	}
 	err := o.Record.CompressLog()
+	if o.state.Removed {
+		o.unshare()
+	}
 	o.state.Complete = o.state.Removed && err == nil
 	return errors.Join(err, o.Record.SetState(o.state))
 }
@@ -106,8 +110,15 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 		all            sync.WaitGroup
 	)
 	all.Go(func() { container, stateErr = o.Engine.State(ctx, id) })
-	all.Go(func() { limits, _ = o.Engine.ReadFile(ctx, id, inside.LimitsPath) })
-	all.Go(func() { report, _ = o.Engine.ReadFile(ctx, id, inside.ReportPath) })
+	read := func(path string, to *[]byte) {
+		if _, err := os.Lstat(ShareDir(o.Record.Dir())); err == nil {
+			*to = o.shared(path)
+			return
+		}
+		all.Go(func() { *to, _ = o.Engine.ReadFile(ctx, id, path) })
+	}
+	read(inside.LimitsPath, &limits)
+	read(inside.ReportPath, &report)
 	all.Wait()
 
 	s := &o.state

@@ -29,6 +29,10 @@ type Owner struct {
 	Record *record.Record
 	Log    record.LogLimits
 
+	// Share says that the engine is on this machine, so that the container can
+	// be given a folder of the record.
+	Share bool
+
 	// Retry is the pause between two tries to reach an engine that went away.
 	Retry time.Duration
 
@@ -96,7 +100,15 @@ func (o *Owner) start(ctx context.Context, secrets map[string]string, files []en
 	if err := o.makeScratch(); err != nil {
 		return nil, o.failed(err)
 	}
-	id, warnings, err := o.Engine.Create(ctx, o.plan, secrets, files)
+	p := o.plan
+	if o.Share {
+		if p, err = o.share(files); err != nil {
+			o.removeScratch()
+			return nil, o.failed(err)
+		}
+		files = nil
+	}
+	id, warnings, err := o.Engine.Create(ctx, p, secrets, files)
 	if err != nil {
 		o.removeScratch()
 		return nil, o.failed(err)
@@ -231,6 +243,7 @@ func (o *Owner) failed(why error) error {
 	// Nothing was written to the log; an empty one has no use.
 	if o.state.Complete {
 		o.Record.CompressLog()
+		o.unshare()
 	}
 	if err := o.Record.SetState(o.state); err != nil {
 		return errors.Join(why, err)

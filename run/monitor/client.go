@@ -24,21 +24,22 @@ type Client struct {
 // newer one.
 const executable = "/proc/self/exe"
 
-// Start starts the monitor of a new run, which takes over the lock.
-func Start(r *record.Record, lock *record.Lock, request Request) (*Client, error) {
-	c, err := spawn(r, lock, "monitor", r.ID)
-	if err != nil {
-		return nil, err
-	}
+// Start starts the monitor of a run that is to be, in the reserved place of its
+// record, whose lock it takes over. It waits for Send.
+func Start(place *record.Record, lock *record.Lock) (*Client, error) {
+	return spawn(place, lock, "monitor", place.ID)
+}
+
+// Send tells the monitor that the record is there and what is not in it.
+func (c *Client) Send(request Request) error {
 	line, err := json.Marshal(request)
 	if err == nil {
 		_, err = c.stdin.Write(append(line, '\n'))
 	}
-	if err != nil {
-		c.Abandon()
-		return nil, fmt.Errorf("starting the monitor: %w", err)
+	if err != nil && !errors.Is(err, syscall.EPIPE) { // its messages tell that it is gone
+		return fmt.Errorf("telling the monitor: %w", err)
 	}
-	return c, nil
+	return nil
 }
 
 // Adopt starts a monitor for the run of one that died. It takes over the lock.

@@ -30,6 +30,8 @@ type Request struct {
 	Secrets map[string]string `json:"secrets,omitempty"`
 	// Arch is the image's architecture, for which init is chosen.
 	Arch string `json:"arch"`
+	// Share says that the engine is on this machine.
+	Share bool `json:"share,omitempty"`
 }
 
 // Kinds of messages.

@@ -46,24 +46,23 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 		return err
 	}
 	defer s.Lock.Unlock()
-	r, err := s.Store.Open(id)
-	if err != nil {
-		return s.fail(err)
-	}
 	owner := &launch.Owner{
-		Record:  r,
 		Log:     record.DefaultLogLimits,
 		Retry:   2 * time.Second,
 		Started: func() { s.send(Message{What: Started}) },
 		Ended:   func(state record.State) { s.send(Message{What: Ended, State: &state}) },
 	}
+	var err error
 	if adopt {
-		err = s.adopt(ctx, owner)
+		err = s.adopt(ctx, id, owner)
 	} else {
-		err = s.start(ctx, owner)
+		err = s.start(ctx, id, owner)
+	}
+	if owner.Record == nil {
+		return err
 	}
 	// An empty monitor.log says nothing.
-	if path := filepath.Join(r.Dir(), "monitor.log"); err == nil {
+	if path := filepath.Join(owner.Record.Dir(), "monitor.log"); err == nil {
 		if info, statErr := os.Stat(path); statErr == nil && info.Size() == 0 {
 			os.Remove(path)
 		}
@@ -87,8 +86,8 @@ func (s *Server) inherit() (err error) {
 	return nil
 }
 
-// start reads the request, and owns a new run.
-func (s *Server) start(ctx context.Context, owner *launch.Owner) error {
+// start waits for the request, and owns a new run.
+func (s *Server) start(ctx context.Context, id string, owner *launch.Owner) error {
 	lines := bufio.NewReader(s.Stdin)
 	var request Request
 	line, err := lines.ReadBytes('\n')
@@ -96,8 +95,12 @@ func (s *Server) start(ctx context.Context, owner *launch.Owner) error {
 		err = json.Unmarshal(line, &request)
 	}
 	if err != nil {
-		// The foreground died between making the record and this line.
-		return s.Store.Remove(owner.Record, s.Lock)
+		// The foreground has given up, or is dead.
+		s.Store.Discard(id)
+		return nil
+	}
+	if owner.Record, err = s.Store.Open(id); err != nil {
+		return s.fail(err)
 	}
 	state, err := owner.Record.State()
 	if err != nil {
@@ -115,6 +118,7 @@ func (s *Server) start(ctx context.Context, owner *launch.Owner) error {
 		return s.fail(owner.Fail(err))
 	}
 	defer owner.Engine.Close()
+	owner.Share = request.Share
 	owner.Ready = func(ctx context.Context, container string, warnings []string) error {
 		s.send(Message{What: Created, Container: container, Warnings: warnings})
 		line, err := lines.ReadString('\n')
@@ -135,7 +139,10 @@ func (s *Server) start(ctx context.Context, owner *launch.Owner) error {
 	return nil
 }
 
-func (s *Server) adopt(ctx context.Context, owner *launch.Owner) error {
+func (s *Server) adopt(ctx context.Context, id string, owner *launch.Owner) (err error) {
+	if owner.Record, err = s.Store.Open(id); err != nil {
+		return s.fail(err)
+	}
 	state, err := owner.Record.State()
 	if err != nil {
 		return s.fail(err)

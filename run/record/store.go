@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"crun.dev/crun/run/plan"
@@ -42,57 +43,100 @@ func NewState(now time.Time, engine json.RawMessage) State {
 	return State{Version: StateVersion, Phase: Creating, Engine: engine, Created: now.UTC()}
 }
 
-// Create makes the record of p and locks it for the caller. It appears as a
-// whole or not at all. A name that a run which is not over has is refused.
-func (s *Store) Create(p *plan.Plan, state State) (*Record, *Lock, error) {
-	if !plan.ValidID(p.ID) {
-		return nil, nil, fmt.Errorf("making a record: %q is not a run's id", p.ID)
+// Reserve makes the place of a record and locks it for the caller. It is no
+// record until Commit.
+func (s *Store) Reserve(id string) (*Record, *Lock, error) {
+	if !plan.ValidID(id) {
+		return nil, nil, fmt.Errorf("making a record: %q is not a run's id", id)
 	}
-	if other, err := s.active(p.Name); err != nil {
-		return nil, nil, err
-	} else if other != nil {
-		return nil, nil, fmt.Errorf("a run named %s is still there: choose another --name, or end it with crun stop %s", p.Name, p.Name)
+	r := s.record(id)
+	r.dir = s.reserved(id)
+	if err := s.files.mkdir(r.dir); err != nil {
+		return nil, nil, fmt.Errorf("making the record of a run: %w", err)
 	}
+	lock, err := r.TryLock()
+	if err != nil {
+		os.RemoveAll(r.dir)
+		return nil, nil, fmt.Errorf("making the record of a run: %w", err)
+	}
+	return r, lock, nil
+}
+
+func (s *Store) reserved(id string) string { return filepath.Join(s.dir, ".new-"+id) }
+
+// Commit makes the reserved place of p's id its record, as a whole or not at
+// all: after an error the place is gone too. A name that a run has which is
+// not over is refused.
+func (s *Store) Commit(p *plan.Plan, state State) (*Record, error) {
+	r, err := s.commit(p, state)
+	if err != nil {
+		s.Discard(p.ID)
+		return nil, err
+	}
+	return r, nil
+}
+
+func (s *Store) commit(p *plan.Plan, state State) (*Record, error) {
+	fail := func(err error) (*Record, error) { return nil, fmt.Errorf("making the record of a run: %w", err) }
 	planJSON, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a record: %w", err)
+		return fail(err)
 	}
 	stateJSON, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a record: %w", err)
+		return fail(err)
 	}
-
-	made := filepath.Join(s.dir, ".new-"+p.ID)
-	lock, err := s.fill(made, planJSON, stateJSON)
-	if err == nil {
-		err = s.files.rename(made, filepath.Join(s.dir, p.ID))
+	dir := s.reserved(p.ID)
+	if err := s.files.write(filepath.Join(dir, "plan.json"), append(planJSON, '\n')); err != nil {
+		return fail(err)
 	}
-	if err == nil {
-		err = s.files.syncDir(s.dir)
+	if err := s.files.write(filepath.Join(dir, "state.json"), append(stateJSON, '\n')); err != nil {
+		return fail(err)
 	}
+	// Two commands at once must not both find the name free.
+	turn, err := os.OpenFile(filepath.Join(s.dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		if lock != nil {
-			lock.Unlock()
-		}
-		os.RemoveAll(made)
-		os.RemoveAll(filepath.Join(s.dir, p.ID))
-		return nil, nil, fmt.Errorf("making the record of a run: %w", err)
+		return fail(err)
 	}
-	return s.record(p.ID), lock, nil
+	defer turn.Close()
+	if err := syscall.Flock(int(turn.Fd()), syscall.LOCK_EX); err != nil {
+		return fail(err)
+	}
+	if other, err := s.active(p.Name); err != nil {
+		return fail(err)
+	} else if other != nil {
+		return nil, fmt.Errorf("a run named %s is still there: choose another --name, or end it with crun stop %s", p.Name, p.Name)
+	}
+	if err := s.files.rename(dir, filepath.Join(s.dir, p.ID)); err != nil {
+		return fail(err)
+	}
+	if err := s.files.syncDir(s.dir); err != nil {
+		return fail(err)
+	}
+	return s.record(p.ID), nil
 }
 
-func (s *Store) fill(dir string, planJSON, stateJSON []byte) (*Lock, error) {
-	if err := s.files.mkdir(dir); err != nil {
-		return nil, err
+// Discard removes a reserved place, or a record that a Commit made in this
+// moment, without asking for its lock.
+func (s *Store) Discard(id string) {
+	if plan.ValidID(id) {
+		os.RemoveAll(s.reserved(id))
+		os.RemoveAll(filepath.Join(s.dir, id))
 	}
-	lock, err := (&Record{dir: dir, store: s}).TryLock()
+}
+
+// Create is Reserve and Commit.
+func (s *Store) Create(p *plan.Plan, state State) (*Record, *Lock, error) {
+	_, lock, err := s.Reserve(p.ID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := s.files.write(filepath.Join(dir, "plan.json"), append(planJSON, '\n')); err != nil {
-		return lock, err
+	r, err := s.Commit(p, state)
+	if err != nil {
+		lock.Unlock()
+		return nil, nil, err
 	}
-	return lock, s.files.write(filepath.Join(dir, "state.json"), append(stateJSON, '\n'))
+	return r, lock, nil
 }
 
 // active finds a run of this name that is not over, or nil.

@@ -19,7 +19,9 @@ import (
 	"crun.dev/crun/cmd/internal/config"
 	"crun.dev/crun/profiles"
 	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/monitor"
 	"crun.dev/crun/run/plan"
+	"crun.dev/crun/run/record"
 )
 
 // job is a run that is ready to start.
@@ -32,13 +34,17 @@ type job struct {
 	isDefault bool              // nobody named the profile
 	home      string            // folder to make, or ""
 	arch      string            // the image's
+	share     bool              // the engine is on this machine
 	warnings  []string
+
+	store  *record.Store
+	client *monitor.Client // the run's monitor, nil with --dry-run
 }
 
 // prepare makes the plan of a run. What is wrong with the command line comes
 // out before an engine is asked.
-func (app *App) prepare(ctx context.Context, o *runOptions) (*job, error) {
-	j := &job{options: o}
+func (app *App) prepare(ctx context.Context, o *runOptions) (j *job, err error) {
+	j = &job{options: o}
 	if err := app.checkCommand(o); err != nil {
 		return nil, err
 	}
@@ -46,67 +52,23 @@ func (app *App) prepare(ctx context.Context, o *runOptions) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	project, err := app.findProject(o)
-	if err != nil {
+	request := plan.Request{
+		Name: o.name, Profile: profile.Name, Origin: make(map[string]string),
+		Command: o.command, Dir: app.Dir, Account: app.account(), Umask: umask(), Grace: o.grace,
+	}
+	for field, source := range profile.Origin {
+		request.Origin[field] = source.String()
+	}
+	if request.Project, err = app.findProject(o); err != nil {
 		return nil, err
 	}
 	vars, err := app.runEnv(o, profile)
 	if err != nil {
 		return nil, err
 	}
-	j.secrets = vars.secrets
-	ports, err := parsePorts(o.publish)
-	if err != nil {
+	request.Limits, request.Env, j.secrets = vars.limits, vars.env, vars.secrets
+	if request.Ports, err = parsePorts(o.publish); err != nil {
 		return nil, err
-	}
-	machine, err := config.Load(app.Getenv)
-	if err != nil {
-		return nil, err
-	}
-
-	if j.engine, j.engineRef, err = app.openEngine(ctx, machine); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			j.engine.Close()
-		}
-	}()
-	var facts engine.Facts
-	var image engine.Image
-	var ref string
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() (err error) { facts, err = j.engine.Facts(gctx); return err })
-	g.Go(func() (err error) { image, ref, err = app.runImage(gctx, j, project); return err })
-	if err = g.Wait(); err != nil {
-		return nil, err
-	}
-
-	now := time.Now()
-	var random [3]byte
-	rand.Read(random[:]) // never fails
-	request := plan.Request{
-		ID:      plan.NewID(now, random),
-		Name:    o.name,
-		Profile: profile.Name,
-		Limits:  vars.limits,
-		Origin:  make(map[string]string),
-		Host:    hostOf(facts, machine),
-		Image:   imageFacts(ref, image),
-		Command: o.command,
-		Project: project,
-		Dir:     app.Dir,
-		Account: app.account(),
-		Umask:   umask(),
-		Env:     vars.env,
-		Ports:   ports,
-		Grace:   o.grace,
-	}
-	for field, source := range profile.Origin {
-		request.Origin[field] = source.String()
-	}
-	if request.Name == "" {
-		request.Name = defaultName(o.command[0], request.ID)
 	}
 	request.TTY, request.Interactive = app.streams(o)
 	if profile.Home == nil || *profile.Home == profiles.HomeOwn {
@@ -115,13 +77,77 @@ func (app *App) prepare(ctx context.Context, o *runOptions) (*job, error) {
 		}
 		j.home = request.HomeDir
 	}
-	var warnings []string
-	if j.plan, warnings, err = plan.Make(request); err != nil {
+	var random [3]byte
+	rand.Read(random[:]) // never fails
+	request.ID = plan.NewID(time.Now(), random)
+	if request.Name == "" {
+		request.Name = defaultName(o.command[0], request.ID)
+	}
+	if err := plan.ValidName(request.Name); err != nil {
 		return nil, err
 	}
-	j.warnings = append(j.warnings, warnings...)
-	j.arch = cmp.Or(image.Architecture, facts.Arch)
-	return j, nil
+
+	machine, err := config.Load(app.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if j.engine, j.engineRef, err = app.openEngine(ctx, machine); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			j.giveUp()
+		}
+	}()
+	if !o.dryRun {
+		if err := app.spawn(j, request.ID); err != nil {
+			return nil, err
+		}
+	}
+	return j, app.finishPlan(ctx, j, &request, machine)
+}
+
+// finishPlan asks the engine for what a plan needs and makes it.
+func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, machine *config.Config) error {
+	var facts engine.Facts
+	var image engine.Image
+	var ref string
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) { facts, err = j.engine.Facts(gctx); return err })
+	g.Go(func() (err error) { image, ref, err = app.runImage(gctx, j, request.Project); return err })
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	request.Host, request.Image = hostOf(facts, machine), imageFacts(ref, image)
+	var err error
+	j.plan, j.warnings, err = plan.Make(*request)
+	j.arch, j.share = cmp.Or(image.Architecture, facts.Arch), !facts.Remote
+	return err
+}
+
+// spawn starts the run's monitor, which gets ready while the engine is asked.
+func (app *App) spawn(j *job, id string) (err error) {
+	if j.store, err = app.openStore(); err != nil {
+		return err
+	}
+	place, lock, err := j.store.Reserve(id)
+	if err != nil {
+		return err
+	}
+	if j.client, err = monitor.Start(place, lock); err != nil {
+		j.store.Discard(id)
+	}
+	return err
+}
+
+// giveUp ends the job's monitor, which cleans up, and closes its engine.
+func (j *job) giveUp() {
+	if j.client != nil {
+		j.client.Abandon()
+		for range j.client.Messages() {
+		}
+	}
+	j.engine.Close()
 }
 
 // runProfile finds the profile and puts the flags' values into it.

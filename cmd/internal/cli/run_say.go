@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,6 +17,22 @@ import (
 
 // warn prints what a person should know also with -q.
 func (app *App) warn(text string) { fmt.Fprintf(app.Err, "crun: warning: %s\n", text) }
+
+// warnOnce prints a warning the first time that it is due in a project.
+func (app *App) warnOnce(project, text string) {
+	dir, err := record.DefaultDir(app.Getenv)
+	if err == nil {
+		sum := sha256.Sum256([]byte(project + "\x00" + text))
+		said := filepath.Join(filepath.Dir(dir), "said", hex.EncodeToString(sum[:16]))
+		if _, err := os.Stat(said); err == nil {
+			return
+		}
+		if os.MkdirAll(filepath.Dir(said), 0o700) == nil {
+			_ = os.WriteFile(said, []byte(project+": "+text+"\n"), 0o600) // or it is said again
+		}
+	}
+	app.warn(text)
+}
 
 // sayStart is the line at the start of a run.
 func (app *App) sayStart(j *job) {

@@ -27,18 +27,15 @@ const abandonTime = 30 * time.Second
 
 // start starts the run and, unless detached, follows it to its end.
 func (app *App) start(ctx context.Context, j *job) error {
-	store, err := app.openStore()
-	if err != nil {
-		return err
-	}
-	app.sweep(store)
+	app.sweep(j.store)
 	if j.home != "" {
 		if err := os.MkdirAll(j.home, 0o700); err != nil {
+			j.giveUp()
 			return fmt.Errorf("making the runs' home: %w", err)
 		}
 	}
 	for _, w := range j.warnings {
-		app.warn(w)
+		app.warnOnce(j.plan.Project, w)
 	}
 	// From here on signals are the run's. Those that came before have ended
 	// ctx, and so do those up to the start.
@@ -46,24 +43,16 @@ func (app *App) start(ctx context.Context, j *job) error {
 	signal.Notify(signals, append(launch.Signals(), syscall.SIGWINCH, syscall.SIGPIPE)...)
 	defer signal.Stop(signals)
 
-	r, lock, err := store.Create(j.plan, record.NewState(time.Now(), j.engineRef))
+	r, err := j.store.Commit(j.plan, record.NewState(time.Now(), j.engineRef))
+	if err == nil {
+		err = j.client.Send(monitor.Request{Secrets: j.secrets, Arch: j.arch, Share: j.share})
+	}
 	if err != nil {
+		j.giveUp()
 		return err
 	}
-	client, err := monitor.Start(r, lock, monitor.Request{Secrets: j.secrets, Arch: j.arch})
-	if err != nil {
-		app.discard(store, r)
-		return err
-	}
-	f := &foreground{app: app, job: j, record: r, client: client, signals: signals}
+	f := &foreground{app: app, job: j, record: r, client: j.client, signals: signals}
 	return f.run(ctx)
-}
-
-// discard removes the record of a run that has no monitor.
-func (app *App) discard(store *record.Store, r *record.Record) {
-	if lock, err := r.TryLock(); err == nil {
-		store.Remove(r, lock)
-	}
 }
 
 // foreground is a crun run that is attached.

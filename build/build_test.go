@@ -1,0 +1,211 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestBuildAndBuildAgain(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	result, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), Names: []string{"lab/train:v1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := readLock(t, open(t, file))
+	if result.Lock != l.Digest() || !result.Built || result.ID != "sha256:built1" {
+		t.Errorf("the result is %+v, the lock's digest %s", result, l.Digest())
+	}
+	if want := "crun/train:" + l.Digest()[len("sha256:"):][:12]; result.Tag != want {
+		t.Errorf("the tag is %s, want %s", result.Tag, want)
+	}
+	if l.Python != "3.9.18" || l.Base.ImageID != baseID || l.Indexes[0] != "pypi" || l.Pip[0].Index != "pypi" {
+		t.Errorf("the lock is %+v", l)
+	}
+
+	again, err := Build(t.Context(), noSolver{t}, e, Request{Project: open(t, file), Names: []string{"lab/train:v2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.ID != result.ID || again.Built {
+		t.Errorf("the second build gives %+v", again)
+	}
+	if _, err := e.Image(t.Context(), "lab/train:v2"); err != nil {
+		t.Errorf("the image that was there did not get the further name: %v", err)
+	}
+}
+
+func TestLockWithoutImage(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+		t.Fatal(err)
+	}
+	e.images = e.images[:1]
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.solves) != 1 || len(e.builds) != 2 {
+		t.Errorf("%d solves and %d builds, want 1 and 2", len(e.solves), len(e.builds))
+	}
+}
+
+func TestWhatMakesALockStale(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(t *testing.T, file string, e *engine)
+		note   string
+	}{
+		"another spec": {func(t *testing.T, file string, _ *engine) {
+			rewrite(t, file, strings.Replace(environmentFile, "tqdm==4.66.5", "tqdm==4.66.4", 1))
+		}, "tqdm 4.66.5 -> 4.66.4"},
+		"another base": {func(_ *testing.T, _ string, e *engine) { e.images[0].ID = "sha256:" + strings.Repeat("e", 64) }, "the base image " + baseName + " has changed"},
+		"a broken lock": {func(t *testing.T, file string, _ *engine) {
+			rewrite(t, filepath.Join(filepath.Dir(file), "crun.lock"), "<<<<<<< HEAD\n")
+		}, "merge conflict"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, e := write(t, environmentFile), newEngine(t)
+			if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+				t.Fatal(err)
+			}
+			test.change(t, file, e)
+			var said notes
+			if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), Notes: said.add}); err != nil {
+				t.Fatal(err)
+			}
+			if len(e.solves) != 2 {
+				t.Errorf("%d solves, want 2", len(e.solves))
+			}
+			if text := strings.Join(said.lines, "\n"); !strings.Contains(text, test.note) {
+				t.Errorf("it says %q, want %q in it", text, test.note)
+			}
+		})
+	}
+}
+
+func rewrite(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCommentsDoNotCount(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+		t.Fatal(err)
+	}
+	rewrite(t, file, "# a comment\n"+environmentFile)
+	if _, err := Build(t.Context(), noSolver{t}, e, Request{Project: open(t, file)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNoCache(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	for range 2 {
+		if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), NoCache: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(e.solves) != 2 || len(e.builds) != 2 || !e.builds[1].NoCache {
+		t.Errorf("%d solves and %d builds, want 2 and 2 without the cache", len(e.solves), len(e.builds))
+	}
+}
+
+// The packages are chosen, also where the image cannot be built.
+func TestLockIsKeptWhenTheImageFails(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	e.broken = errors.New("disk full")
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); !errors.Is(err, e.broken) {
+		t.Fatalf("the error is %v", err)
+	}
+	readLock(t, open(t, file))
+	e.broken = nil
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.solves) != 1 {
+		t.Errorf("%d solves, want 1", len(e.solves))
+	}
+}
+
+func TestFailedSolveLeavesNothing(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	e.answer = map[string]any{"failure": map[string]string{"kind": "conda", "text": "No candidates were found for pytorch 2.*."}}
+	_, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)})
+	var noSolution *NoSolutionError
+	if !errors.As(err, &noSolution) {
+		t.Fatalf("the error is %v", err)
+	}
+	want := fmt.Sprintf("%s: the packages have no solution:\n  No candidates were found for pytorch 2.*.\n%s:5:5: pytorch=2.*\nchange the versions, or add a channel that has them", file, file)
+	if err.Error() != want {
+		t.Errorf("the error is\n%s\nwant\n%s", err, want)
+	}
+	entries, _ := os.ReadDir(filepath.Dir(file))
+	if len(entries) != 1 {
+		t.Errorf("the folder holds %v", entries)
+	}
+}
+
+// A base image that the engine does not have is named by the digest that its
+// registry gives.
+func TestBaseOfARegistry(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	e.images = nil
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+		t.Fatal(err)
+	}
+	want := "lab/base@sha256:" + strings.Repeat("d", 64)
+	if l := readLock(t, open(t, file)); l.Base.Digest != want || l.Base.ImageID != "" {
+		t.Errorf("the lock's base is %+v", l.Base)
+	}
+	if !strings.Contains(e.builds[0].Dockerfile, "FROM "+want+" AS image\n") {
+		t.Errorf("the image is not built from %s", want)
+	}
+}
+
+func TestTwoBuildsAtOnce(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	var group sync.WaitGroup
+	results := make([]Result, 4)
+	for i := range results {
+		group.Go(func() {
+			var err error
+			if results[i], err = Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if len(e.solves) != 1 || len(e.builds) != 1 {
+		t.Errorf("%d solves and %d builds, want 1 and 1", len(e.solves), len(e.builds))
+	}
+	for _, result := range results {
+		if result.ID != results[0].ID {
+			t.Errorf("the builds give %v", results)
+		}
+	}
+}
+
+func TestCanceledWhileWaiting(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	unlock, err := takeTurn(t.Context(), filepath.Join(filepath.Dir(file), "crun.lock"), func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	var said notes
+	request := Request{Project: open(t, file), Notes: func(line string) { said.add(line); cancel() }}
+	if _, err := Build(ctx, noSolver{t}, e, request); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	if len(said.lines) != 1 || !strings.Contains(said.lines[0], "waiting") {
+		t.Errorf("it says %q", said.lines)
+	}
+}

@@ -1,0 +1,213 @@
+package build
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/build/lock"
+	"crun.dev/crun/dockerfiles"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		rewrite(t, file, got)
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is another (go test -update writes it anew):\n%s", file, diff)
+	}
+}
+
+func testLock(p *Project) *lock.Lock {
+	return p.newLock(lock.Base{Reference: baseName, ImageID: "sha256:" + strings.Repeat("c", 64)}, goodSolution())
+}
+
+// dump is a context as one text, without the files that are always the same.
+func dump(context *dockerfiles.Context) string {
+	_, text, _ := strings.Cut(context.Dockerfile, "COPY installer /opt/crun/installer\n")
+	for _, name := range context.FileNames() {
+		if strings.HasSuffix(name, ".json") {
+			text += "\n-- " + name + " --\n" + string(context.Files[name])
+		}
+	}
+	return text
+}
+
+func TestImageOfALock(t *testing.T) {
+	p := open(t, write(t, environmentFile))
+	context, err := dockerfiles.RenderImage(p.image(testLock(p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "image.txt", dump(context))
+}
+
+func TestSolveOfAProject(t *testing.T) {
+	p := open(t, write(t, environmentFile))
+	context, err := p.solveContext(baseName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "solve.txt", dump(context))
+}
+
+// The edit of a light package must leave the heavy layer as it is.
+func TestHeavyLayerStays(t *testing.T) {
+	p := open(t, write(t, environmentFile))
+	heavy := func(s solution) string {
+		context, err := dockerfiles.RenderImage(p.image(p.newLock(lock.Base{Reference: baseName}, s)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(context.Files["heavy.json"])
+	}
+	before := goodSolution()
+	after := goodSolution()
+	after.Conda[3].Version, after.Conda[3].File = "6.1", "pyyaml-6.1-0.conda"
+	after.Conda = append(after.Conda, condaPackage{Name: "abc", Version: "1", Channel: "other", File: "abc-1-0.conda"})
+	after.Pip = nil
+	if heavy(before) != heavy(after) {
+		t.Error("another pyyaml changes the layer of pytorch")
+	}
+	after.Conda[1].Version = "1.26.5"
+	if heavy(before) == heavy(after) {
+		t.Error("another numpy, which pytorch needs, does not change its layer")
+	}
+}
+
+func TestSplitHeavy(t *testing.T) {
+	names := func(packages []lock.Package) (names []string) {
+		for _, p := range packages {
+			names = append(names, p.Name)
+		}
+		return names
+	}
+	l := testLock(open(t, write(t, environmentFile)))
+	heavy, rest := splitHeavy(l.Conda)
+	if got := names(heavy); !slices.Equal(got, []string{"python", "numpy", "pytorch"}) {
+		t.Errorf("heavy are %v", got)
+	}
+	if got := names(rest); !slices.Equal(got, []string{"pyyaml"}) {
+		t.Errorf("the rest are %v", got)
+	}
+	heavy, rest = splitHeavy([]lock.Package{{Name: "python"}, {Name: "six", Depends: []string{"python", "python_abi 3.9.*"}}})
+	if len(heavy) != 0 || len(rest) != 2 {
+		t.Errorf("without PyTorch heavy are %v, the rest %v", names(heavy), names(rest))
+	}
+	// A circle of dependencies, as python and pip have it.
+	heavy, _ = splitHeavy([]lock.Package{{Name: "mkl", Depends: []string{"a"}}, {Name: "a", Depends: []string{"mkl"}}})
+	if len(heavy) != 2 {
+		t.Errorf("of a circle heavy are %v", names(heavy))
+	}
+}
+
+func TestChannels(t *testing.T) {
+	for name, want := range map[string]string{
+		"conda-forge": "https://conda.anaconda.org/conda-forge", "nvidia/label/cuda-12.4.0": "https://conda.anaconda.org/nvidia/label/cuda-12.4.0",
+		"pkgs/main": "https://repo.anaconda.com/pkgs/main", "https://lab.example/conda": "https://lab.example/conda",
+	} {
+		if got := channelURL(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	p := open(t, write(t, "name: a\nchannels: [defaults, pytorch]\ndependencies: [python=3.9]\n"))
+	if got := channelsOf(p.Environment); !slices.Equal(got, []string{"pkgs/main", "pkgs/r", "pytorch"}) {
+		t.Errorf("the channels are %v", got)
+	}
+	p = open(t, write(t, "name: a\ndependencies: [python=3.9]\n"))
+	if got := channelsOf(p.Environment); !slices.Equal(got, []string{"conda-forge"}) {
+		t.Errorf("without channels they are %v", got)
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	p := open(t, write(t, environmentFile))
+	s := Sources{
+		Conda: map[string]string{"conda-forge": "http://mirror.lab/cf/", "unused": "http://mirror.lab/unused"},
+		Apt:   map[string]string{"debian": "http://mirror.lab/debian"}, PipIndex: "https://user:secret@mirror.lab/simple", CA: []byte("PEM"),
+	}
+	secrets := s.secrets(p.Environment)
+	var file sourcesFile
+	if err := json.Unmarshal(secrets[dockerfiles.SecretSources], &file); err != nil {
+		t.Fatal(err)
+	}
+	want := sourcesFile{
+		Channels: map[string][]string{"https://conda.anaconda.org/conda-forge": {"http://mirror.lab/cf"}},
+		Indexes:  map[string]string{"https://pypi.org/simple": "https://user:secret@mirror.lab/simple"},
+	}
+	if diff := cmp.Diff(want, file); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range []string{dockerfiles.SecretCA, dockerfiles.SecretApt, dockerfiles.SecretPipConf} {
+		if len(secrets[name]) == 0 {
+			t.Errorf("there is no secret %s", name)
+		}
+	}
+	// None of it may be in what decides about the cache or comes into an image.
+	e := newEngine(t)
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: p, Sources: s}); err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range append(e.solves, e.builds...) {
+		text := job.Dockerfile
+		for _, data := range job.Files {
+			text += string(data)
+		}
+		for _, secret := range []string{"mirror.lab", "secret@", "PEM"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s: the context holds %q", job.Title, secret)
+			}
+		}
+	}
+}
+
+func TestHostNetwork(t *testing.T) {
+	p := open(t, write(t, environmentFile))
+	for name, test := range map[string]struct {
+		sources Sources
+		want    bool
+	}{
+		"nothing":               {Sources{}, false},
+		"a proxy on this host":  {Sources{Proxy: buildkit.Proxy{HTTP: "http://127.0.0.1:3128"}}, true},
+		"a proxy without http":  {Sources{Proxy: buildkit.Proxy{HTTPS: "localhost:3128"}}, true},
+		"a mirror on this host": {Sources{Conda: map[string]string{"conda-forge": "http://[::1]:80/x"}}, true},
+		"a mirror elsewhere":    {Sources{Conda: map[string]string{"conda-forge": "http://10.0.0.1/x"}}, false},
+		"a mirror not asked":    {Sources{Conda: map[string]string{"bioconda": "http://127.0.0.1/x"}}, false},
+	} {
+		if got := test.sources.needsHostNetwork(p.Environment); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestRepository(t *testing.T) {
+	for _, test := range [][2]string{
+		{"debian", "debian"}, {"debian:12", "debian"}, {"lab:5000/a/b", "lab:5000/a/b"}, {"lab:5000/a/b:c", "lab:5000/a/b"},
+		{"debian:12@sha256:ab", "debian"}, {"docker.io/library/debian@sha256:ab", "docker.io/library/debian"},
+	} {
+		if got := repository(test[0]); got != test[1] {
+			t.Errorf("the repository of %s is %s, want %s", test[0], got, test[1])
+		}
+	}
+	if !sameRepository("debian@sha256:ab", "docker.io/library/debian:12") || sameRepository("a/debian@sha256:ab", "debian") {
+		t.Error("repositories are told apart by more or less than their names")
+	}
+}

@@ -1,0 +1,81 @@
+package build
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFindFile(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := FindFile(folder); err == nil || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "environment.yml, environment.yaml") {
+		t.Errorf("an empty folder gives %v", err)
+	}
+	missing := filepath.Join(folder, "none.yml")
+	if _, err := FindFile(missing); err == nil || !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), missing+": there is no such file") {
+		t.Errorf("a file that is not there gives %v", err)
+	}
+	file := filepath.Join(folder, "environment.yaml")
+	rewrite(t, file, "x")
+	for _, path := range []string{folder, file} {
+		if found, err := FindFile(path); err != nil || found != file {
+			t.Errorf("%s gives %s, %v", path, found, err)
+		}
+	}
+}
+
+func TestLockNames(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"environment.yml", "gpu.yml", "env.v2.yaml"} {
+		rewrite(t, filepath.Join(folder, name), "x")
+	}
+	for name, want := range map[string]string{"environment.yml": "crun.lock", "gpu.yml": "gpu.crun.lock", "env.v2.yaml": "env.v2.crun.lock"} {
+		if got := lockName(filepath.Join(folder, name)); got != want {
+			t.Errorf("the lock of %s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"empty":       {"", "empty"},
+		"binary":      {"name: a\x00b\n", "binary"},
+		"50 MB":       {strings.Repeat("# filler\n", 50<<20/9), "larger than 1 MiB"},
+		"an alias":    {"dependencies: &a\n  - *a\n", "itself"},
+		"unsupported": {"dependencies:\n  - python=3.9\n  - pip:\n      - -e .\n", "environment.yml:4:9: "},
+	} {
+		file := write(t, test.text)
+		if _, err := Open(file, Options{Base: baseName, Platform: "linux-64"}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want %q in it", name, err, test.want)
+		}
+	}
+}
+
+func TestFolderAsFile(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "environment.yml"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := FindFile(folder); err == nil {
+		t.Errorf("a folder called environment.yml is taken: %s", found)
+	}
+}
+
+func TestPythonOfFileAndFlag(t *testing.T) {
+	for _, test := range []struct {
+		file, flag string
+		ok         bool
+	}{
+		{"- python=3.9", "3.9", true}, {"- python=3.9", "3.9.18", true}, {"- python=3.9.18", "3.9", true},
+		{"- python=3.9", "3.10", false}, {"- python", "3.10", true}, {"- numpy", "3.10", true},
+	} {
+		file := write(t, "name: a\nchannels: [conda-forge]\ndependencies:\n  "+test.file+"\n")
+		_, err := Open(file, Options{Base: baseName, Platform: "linux-64", Python: test.flag})
+		if (err == nil) != test.ok {
+			t.Errorf("%q with --python %s gives %v", test.file, test.flag, err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package dockerfiles
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is another (go test -update writes it anew):\n%s", file, diff)
+	}
+}
+
+func image() Image {
+	return Image{
+		Base: "nvidia/cuda:12.4.1-base-ubuntu22.04@sha256:" + strings.Repeat("0123456789abcdef", 4), ToolboxBase: "debian:bookworm-slim",
+		EnvDir: "/opt/conda/envs/Train-1", EnvName: "Train-1", CondaCommand: true,
+		Layers: []Layer{
+			{Kind: KindConda, Title: "install Miniconda", File: "miniconda.json", Content: []byte("{}")},
+			{Kind: KindConda, Title: "install the large conda packages", File: "heavy.json", Content: []byte("{}")},
+			{Kind: KindPip, Title: "install the pip packages", File: "pip.json", Content: []byte("{}")},
+		},
+		Variables: []Pair{{"DATA", `/data/$USER "a\b" 'c' #d`}, {"EMPTY", ""}, {"TOKENIZERS_PARALLELISM", "false"}},
+		Labels:    []Pair{{"dev.crun.schema", "1"}, {"dev.crun.env", "Train $1"}},
+		Imports:   []string{"numpy", "torch"},
+	}
+}
+
+func TestRenderImage(t *testing.T) {
+	context, err := RenderImage(image())
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "image.Dockerfile", context.Dockerfile)
+	again, _ := RenderImage(image())
+	if again.Dockerfile != context.Dockerfile {
+		t.Error("the same input gives another Dockerfile")
+	}
+	for _, name := range []string{"heavy.json", "miniconda.json", "pip.json", "toolbox.txt", "installer/start", "installer/main.py"} {
+		if _, ok := context.Files[name]; !ok {
+			t.Errorf("the context lacks %s; it has %v", name, context.FileNames())
+		}
+	}
+}
+
+func TestRenderImageOfNothing(t *testing.T) {
+	context, err := RenderImage(Image{Base: "debian", ToolboxBase: "debian", EnvDir: "/opt/conda", EnvName: "base", Labels: []Pair{{"a", "b"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "empty.Dockerfile", context.Dockerfile)
+}
+
+func TestRenderSolve(t *testing.T) {
+	context, err := RenderSolve(Solve{Base: "crun-local/bookworm:base", ToolboxBase: "debian:bookworm-slim", Request: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "solve.Dockerfile", context.Dockerfile)
+	if string(context.Files[RequestFile]) != "{}" {
+		t.Errorf("%s is %q", RequestFile, context.Files[RequestFile])
+	}
+}
+
+// What comes from files of a repository must not become instructions.
+func TestValuesAreRefused(t *testing.T) {
+	for name, change := range map[string]func(*Image){
+		"a line break in a variable":  func(i *Image) { i.Variables = []Pair{{"A", "b\nRUN evil"}} },
+		"an escape in a variable":     func(i *Image) { i.Variables = []Pair{{"A", "\x1b[2J"}} },
+		"a variable's name":           func(i *Image) { i.Variables = []Pair{{"A B", "c"}} },
+		"a variable's name with =":    func(i *Image) { i.Variables = []Pair{{"A=B", "c"}} },
+		"a blank in the base":         func(i *Image) { i.Base = "debian AS image" },
+		"a line break in the base":    func(i *Image) { i.Base = "debian\nRUN evil" },
+		"a variable in the base":      func(i *Image) { i.Base = "$BASE" },
+		"a folder with a blank":       func(i *Image) { i.EnvDir = "/opt/conda/envs/a b" },
+		"a folder with a semicolon":   func(i *Image) { i.EnvDir = "/opt/conda/envs/a;b" },
+		"a relative folder":           func(i *Image) { i.EnvDir = "opt" },
+		"a quote in a title":          func(i *Image) { i.Layers[0].Title = "it's" },
+		"a file's name":               func(i *Image) { i.Layers[0].File = "../a,target=/etc" },
+		"a module that is an option":  func(i *Image) { i.Imports = []string{"-c"} },
+		"a module that is a command":  func(i *Image) { i.Imports = []string{"torch; evil"} },
+		"a kind":                      func(i *Image) { i.Layers[0].Kind = "apt" },
+		"a line break in a label":     func(i *Image) { i.Labels = []Pair{{"a", "b\nc"}} },
+		"a line separator in a label": func(i *Image) { i.Labels = []Pair{{"a", "b\u0085c"}} },
+	} {
+		i := image()
+		change(&i)
+		if context, err := RenderImage(i); err == nil {
+			t.Errorf("%s is taken:\n%s", name, context.Dockerfile)
+		} else if strings.Contains(err.Error(), "template") {
+			t.Errorf("%s: the error shows the template: %v", name, err)
+		}
+	}
+}

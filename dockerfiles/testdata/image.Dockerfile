@@ -1,0 +1,70 @@
+# The image of an environment, from its crun.lock. Written by crun.
+# The programs that work inside the build. They are mounted and never enter the image.
+FROM debian:bookworm-slim AS toolbox
+RUN --mount=type=tmpfs,target=/run \
+    --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem,mode=0444 \
+    --mount=type=secret,id=crun-apt,target=/run/crun/apt.list,mode=0444 \
+    : 'get the tools: python' && \
+    mkdir -p /run/crun && \
+    export DEBIAN_FRONTEND=noninteractive && \
+    apt="apt-get -q -o Acquire::Retries=3" && \
+    if [ -s /run/crun/ca.pem ]; then apt="$apt -o Acquire::https::CaInfo=/run/crun/ca.pem"; fi && \
+    if [ -s /run/crun/apt.list ]; then \
+        . /etc/os-release && sed "s/CODENAME/$VERSION_CODENAME/" /run/crun/apt.list > /run/crun/sources.list && \
+        apt="$apt -o Dir::Etc::sourcelist=/run/crun/sources.list -o Dir::Etc::sourceparts=-"; \
+    fi && \
+    { $apt update && $apt install -y --no-install-recommends python3 python3-pip; } >/run/crun/apt.log 2>&1 || \
+    { tail -n 30 /run/crun/apt.log; exit 1; }
+RUN --mount=type=tmpfs,target=/run \
+    --mount=type=bind,source=toolbox.txt,target=/run/crun/toolbox.txt \
+    --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
+    --mount=type=secret,id=crun-pip,target=/run/crun/pip.conf \
+    : 'get the tools: rattler and uv' && \
+    if [ -s /run/crun/ca.pem ]; then export PIP_CERT=/run/crun/ca.pem; fi && \
+    if [ -s /run/crun/pip.conf ]; then export PIP_CONFIG_FILE=/run/crun/pip.conf; fi && \
+    python3 -m pip install -q --root-user-action=ignore --no-deps --require-hashes --no-cache-dir --disable-pip-version-check \
+        --target /opt/crun/site-packages -r /run/crun/toolbox.txt
+COPY installer /opt/crun/installer
+
+FROM nvidia/cuda:12.4.1-base-ubuntu22.04@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef AS image
+RUN --mount=type=tmpfs,target=/run \
+    --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
+    --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
+    --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
+    --mount=type=bind,source=miniconda.json,target=/run/crun/list.json \
+    : 'install Miniconda' && \
+    /run/crun/toolbox/opt/crun/installer/start conda /run/crun/list.json
+RUN --mount=type=tmpfs,target=/run \
+    --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
+    --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
+    --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
+    --mount=type=bind,source=heavy.json,target=/run/crun/list.json \
+    : 'install the large conda packages' && \
+    /run/crun/toolbox/opt/crun/installer/start conda /run/crun/list.json
+RUN --mount=type=tmpfs,target=/run \
+    --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
+    --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
+    --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=cache,id=crun-uv-v1,target=/run/crun/cache/uv,sharing=shared \
+    --mount=type=bind,source=pip.json,target=/run/crun/list.json \
+    : 'install the pip packages' && \
+    /run/crun/toolbox/opt/crun/installer/start pip /run/crun/list.json
+ENV PATH=/opt/conda/envs/Train-1/bin:/opt/conda/condabin:$PATH \
+    CONDA_PREFIX=/opt/conda/envs/Train-1 \
+    CONDA_DEFAULT_ENV="Train-1" \
+    CONDA_SHLVL=1 \
+    PYTHONNOUSERSITE=1
+ENV DATA="/data/\$USER \"a\\b\" 'c' #d"
+ENV EMPTY=""
+ENV TOKENIZERS_PARALLELISM="false"
+LABEL dev.crun.schema="1" \
+      dev.crun.env="Train \$1"
+
+# Nothing of this stage is in the image.
+FROM image AS check
+RUN --network=none \
+    --mount=type=bind,from=toolbox,source=/opt/crun/installer,target=/run/crun/installer \
+    : 'check that the packages can be imported' && \
+    PYTHONDONTWRITEBYTECODE=1 PYTHONFAULTHANDLER=1 /opt/conda/envs/Train-1/bin/python -s /run/crun/installer/check.py numpy torch

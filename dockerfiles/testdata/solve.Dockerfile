@@ -1,0 +1,41 @@
+# Chooses the exact packages of an environment. Written by crun.
+# The programs that work inside the build. They are mounted and never enter the image.
+FROM debian:bookworm-slim AS toolbox
+RUN --mount=type=tmpfs,target=/run \
+    --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem,mode=0444 \
+    --mount=type=secret,id=crun-apt,target=/run/crun/apt.list,mode=0444 \
+    : 'get the tools: python' && \
+    mkdir -p /run/crun && \
+    export DEBIAN_FRONTEND=noninteractive && \
+    apt="apt-get -q -o Acquire::Retries=3" && \
+    if [ -s /run/crun/ca.pem ]; then apt="$apt -o Acquire::https::CaInfo=/run/crun/ca.pem"; fi && \
+    if [ -s /run/crun/apt.list ]; then \
+        . /etc/os-release && sed "s/CODENAME/$VERSION_CODENAME/" /run/crun/apt.list > /run/crun/sources.list && \
+        apt="$apt -o Dir::Etc::sourcelist=/run/crun/sources.list -o Dir::Etc::sourceparts=-"; \
+    fi && \
+    { $apt update && $apt install -y --no-install-recommends python3 python3-pip; } >/run/crun/apt.log 2>&1 || \
+    { tail -n 30 /run/crun/apt.log; exit 1; }
+RUN --mount=type=tmpfs,target=/run \
+    --mount=type=bind,source=toolbox.txt,target=/run/crun/toolbox.txt \
+    --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
+    --mount=type=secret,id=crun-pip,target=/run/crun/pip.conf \
+    : 'get the tools: rattler and uv' && \
+    if [ -s /run/crun/ca.pem ]; then export PIP_CERT=/run/crun/ca.pem; fi && \
+    if [ -s /run/crun/pip.conf ]; then export PIP_CONFIG_FILE=/run/crun/pip.conf; fi && \
+    python3 -m pip install -q --root-user-action=ignore --no-deps --require-hashes --no-cache-dir --disable-pip-version-check \
+        --target /opt/crun/site-packages -r /run/crun/toolbox.txt
+COPY installer /opt/crun/installer
+
+FROM crun-local/bookworm:base AS solve
+RUN --mount=type=tmpfs,target=/run \
+    --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
+    --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
+    --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
+    --mount=type=cache,id=crun-uv-v1,target=/run/crun/cache/uv,sharing=shared \
+    --mount=type=bind,source=request.json,target=/run/crun/request.json \
+    : 'solve the environment' && \
+    /run/crun/toolbox/opt/crun/installer/start solve /run/crun/request.json /solution.json
+
+FROM scratch AS solution
+COPY --from=solve /solution.json /solution.json
