@@ -94,6 +94,9 @@ func (p *Profile) set(name, value string, source Source) error {
 		if err := checkEnvName(variable); err != nil {
 			return fmt.Errorf("env has %q, which %w", variable, err)
 		}
+		if err := checkEnvValue(value); err != nil {
+			return fmt.Errorf("the value of %s %w", name, err)
+		}
 		p.setEnv(EnvVar{Name: variable, Value: value})
 		p.Origin[name] = source
 		return nil

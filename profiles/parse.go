@@ -45,9 +45,10 @@ func parse(file File, doc *yamlfile.Document) (*catalogue, []*Error) {
 		return out, p.errs
 	}
 	seen := make(map[string]bool)
-	p.pairs(doc.Root, func(key, value *yaml.Node) {
-		seen[key.Value] = true
-		switch key.Value {
+	for pair := range p.pairs(doc.Root) {
+		name, value := pair.Name, pair.Value
+		seen[name] = true
+		switch name {
 		case "version":
 			if text, ok := p.scalar("version", value); ok && text != Version {
 				p.errorf(value, "version is %q; this crun reads version %s, a newer file needs a newer crun", text, Version)
@@ -58,19 +59,21 @@ func parse(file File, doc *yamlfile.Document) (*catalogue, []*Error) {
 			}
 		case "profiles":
 			if yamlfile.IsNull(value) || !p.mapping("profiles", value, "small: {memory: 4g}") {
-				return
+				continue
 			}
-			p.pairs(value, func(key, value *yaml.Node) { p.profile(key, value) })
+			for profile := range p.pairs(value) {
+				p.profile(profile)
+			}
 		default:
-			hint := yamlfile.DidYouMean(key.Value, topLevel)
-			if slices.Contains(FieldNames(), key.Value) {
+			hint := yamlfile.DidYouMean(name, topLevel)
+			if slices.Contains(FieldNames(), name) {
 				hint = "; it belongs into a profile, below profiles and its name"
 			} else if hint == "" {
 				hint = "; a profiles file has " + orList(topLevel)
 			}
-			p.errorf(key, "unknown key %q%s", key.Value, hint)
+			p.errorf(pair.Key, "unknown key %q%s", name, hint)
 		}
-	})
+	}
 	for _, name := range []string{"version", "profiles"} {
 		if !seen[name] {
 			p.errs = append(p.errs, &Error{Source: Source{File: file.Name}, Message: missing[name]})
@@ -85,8 +88,8 @@ var missing = map[string]string{
 }
 
 // profile reads one entry below profiles.
-func (p *parser) profile(key, value *yaml.Node) {
-	name := key.Value
+func (p *parser) profile(pair yamlfile.Pair) {
+	name, key, value := pair.Name, pair.Key, pair.Value
 	if !namePattern.MatchString(name) {
 		p.errorf(key, "%q is not a name for a profile; write at most 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit", name)
 	}
@@ -101,13 +104,16 @@ func (p *parser) profile(key, value *yaml.Node) {
 	if !p.mapping("profile "+name, value, "{memory: 4g, cpus: 2}") {
 		return
 	}
-	p.pairs(value, func(key, value *yaml.Node) { p.field(def, key, value) })
+	for field := range p.pairs(value) {
+		p.field(def, field)
+	}
 }
 
 // field reads one field of a profile.
-func (p *parser) field(def *definition, key, value *yaml.Node) {
+func (p *parser) field(def *definition, pair yamlfile.Pair) {
+	name, value := pair.Name, pair.Value
 	profile, kind := def.profile, yamlfile.Resolve(value).Kind
-	switch name := key.Value; {
+	switch {
 	case name == "description":
 		if text, ok := p.scalar(name, value); ok {
 			profile.Description = strings.Join(strings.Fields(text), " ")
@@ -120,21 +126,23 @@ func (p *parser) field(def *definition, key, value *yaml.Node) {
 		}
 	case name == "env":
 		if p.mapping(name, value, "{PYTHONUNBUFFERED: 1}") {
-			p.pairs(value, func(key, value *yaml.Node) { p.env(profile, key, value) })
+			for variable := range p.pairs(value) {
+				p.env(profile, variable)
+			}
 		}
 	case name == "gpus" && kind == yaml.SequenceNode:
 		p.gpuIDs(profile, value)
 	case name == "tmpdir" && kind == yaml.MappingNode:
-		p.pairs(value, func(key, value *yaml.Node) {
-			part := "tmpdir." + key.Value
-			if _, ok := fieldNamed(part); !ok {
-				p.errorf(key, "unknown field %q in tmpdir; it has size and kind%s", key.Value, yamlfile.DidYouMean(key.Value, []string{"size", "kind"}))
-				return
+		for part := range p.pairs(value) {
+			name := "tmpdir." + part.Name
+			if !known(name) {
+				p.errorf(part.Key, "unknown field %q in tmpdir; it has size and kind%s", part.Name, yamlfile.DidYouMean(part.Name, []string{"size", "kind"}))
+				continue
 			}
-			p.value(profile, part, value)
-		})
+			p.value(profile, name, part.Value)
+		}
 	case strings.Contains(name, ".") || name != "tmpdir" && !known(name):
-		p.errorf(key, "%v", unknownField(name))
+		p.errorf(pair.Key, "%v", unknownField(name))
 	default:
 		p.value(profile, name, value)
 	}
@@ -156,22 +164,26 @@ func (p *parser) value(profile *Profile, name string, node *yaml.Node) {
 }
 
 // env reads one variable. Its value is taken as it is written: 007 stays 007.
-func (p *parser) env(profile *Profile, key, node *yaml.Node) {
-	name, value := "env."+key.Value, yamlfile.Resolve(node)
-	if err := checkEnvName(key.Value); err != nil {
-		p.errorf(key, "env has %q, which %v", key.Value, err)
+func (p *parser) env(profile *Profile, pair yamlfile.Pair) {
+	name, value := "env."+pair.Name, yamlfile.Resolve(pair.Value)
+	if err := checkEnvName(pair.Name); err != nil {
+		p.errorf(pair.Key, "env has %q, which %v", pair.Name, err)
 		return
 	}
 	switch {
-	case yamlfile.IsNull(node):
-		profile.setEnv(EnvVar{Name: key.Value, FromHost: true})
+	case yamlfile.IsNull(value):
+		profile.setEnv(EnvVar{Name: pair.Name, FromHost: true})
 	case value.Kind != yaml.ScalarNode:
-		p.errorf(node, "%s must be a single value, not %s", name, yamlfile.Kind(node))
+		p.errorf(pair.Value, "%s must be a single value, not %s", name, yamlfile.Kind(value))
 		return
 	default:
-		profile.setEnv(EnvVar{Name: key.Value, Value: value.Value})
+		if err := checkEnvValue(value.Value); err != nil {
+			p.errorf(pair.Value, "the value of %s %v", name, err)
+			return
+		}
+		profile.setEnv(EnvVar{Name: pair.Name, Value: value.Value})
 	}
-	profile.Origin[name] = p.at(key)
+	profile.Origin[name] = p.at(pair.Key)
 }
 
 // gpuIDs reads a list of GPUs, each with its own place.

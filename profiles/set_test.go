@@ -145,6 +145,17 @@ func TestLoadRefuses(t *testing.T) {
 		{"a mistake once, however many inherit it", []File{
 			file(Project, "profiles.yaml", "profiles: {a: {memory: 1g, shm_size: 2g}, b: {extends: a}, c: {extends: b}}"),
 		}, []string{`profiles.yaml:2:38: shm_size, 2g, counts as memory and would fill more than memory, 1g; lower it or raise memory`}},
+		{"a zero byte, which no variable can hold", []File{
+			file(Project, "profiles.yaml", `profiles: {a: {env: {A: "x\0y"}}}`),
+		}, []string{`profiles.yaml:2:25: the value of env.A holds a zero byte, which no variable can`}},
+		{"a terminal's commands in a name", []File{
+			file(Project, "profiles.yaml", `profiles: {a: {tmpdir: {size: 1g, "\e[2J": 1}, env: {A: {"\e[2J": 1}}}, "x\ny": {memory: []}}`),
+		}, []string{
+			`profiles.yaml:2:35: unknown field "\x1b[2J" in tmpdir; it has size and kind`,
+			`profiles.yaml:2:57: env.A must be a single value, not a mapping`,
+			`profiles.yaml:2:73: "x\ny" is not a name for a profile; write at most 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit`,
+			`profiles.yaml:2:90: memory must be a single value, not a list`,
+		}},
 		{"a file without a version", []File{
 			{Name: "profiles.yaml", Layer: Project, Data: []byte("profiles: {a: {memory: 1g}}")},
 		}, []string{`profiles.yaml: has no version; write "version: 1" on top (if it is another program's file, read yours with --profiles FILE)`}},

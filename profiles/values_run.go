@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -167,8 +168,6 @@ func parseTimeLimit(text string) (time.Duration, error) {
 	return limit, nil
 }
 
-var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
 // ownedEnv has the variables that follow from other fields, so that the two
 // cannot disagree. NVIDIA_VISIBLE_DEVICES would also pass by "gpus: none".
 var ownedEnv = map[string]string{"NVIDIA_VISIBLE_DEVICES": "gpus", "TMPDIR": "tmpdir", "HOME": "home"}
@@ -177,7 +176,7 @@ func checkEnvName(name string) error {
 	switch owner := ownedEnv[name]; {
 	case owner != "":
 		return fmt.Errorf("is set by the field %s; leave it out", owner)
-	case !envName.MatchString(name):
+	case !names.IsVariable(name):
 		return errors.New("is not the name of a variable; write letters, digits and _, with no digit first")
 	}
 	return nil

@@ -2,7 +2,7 @@ package profiles
 
 import (
 	"fmt"
-	"strings"
+	"iter"
 
 	"gopkg.in/yaml.v3"
 
@@ -22,39 +22,18 @@ func (p *parser) errorf(node *yaml.Node, format string, args ...any) {
 	p.errs = append(p.errs, &Error{Source: p.at(node), Message: fmt.Sprintf(format, args...)})
 }
 
-// pairs walks a mapping; keys that come twice are mistakes, which a YAML
-// decoder would hide or report without the first place.
-func (p *parser) pairs(node *yaml.Node, each func(key, value *yaml.Node)) {
-	node = yamlfile.Resolve(node)
-	first := make(map[string]*yaml.Node)
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
-		name := yamlfile.Resolve(key)
-		if name.Kind != yaml.ScalarNode {
-			p.errorf(key, "the name of a field must be text, not %s", yamlfile.Kind(key))
-			continue
-		}
-		if before := first[name.Value]; before != nil {
-			p.errorf(key, "%q is given twice, first in line %d; remove one of them", name.Value, before.Line)
-			continue
-		}
-		first[name.Value] = key
-		each(name, value)
-	}
+// pairs gives the entries of a mapping.
+func (p *parser) pairs(node *yaml.Node) iter.Seq[yamlfile.Pair] {
+	return yamlfile.Pairs(node, func(key *yaml.Node, message, remedy string) { p.errorf(key, "%s; %s", message, remedy) })
 }
 
 // scalar gives the text of a value that must be one.
 func (p *parser) scalar(name string, node *yaml.Node) (string, bool) {
-	value := yamlfile.Resolve(node)
-	switch {
-	case yamlfile.IsNull(node):
-		p.errorf(node, "%s has no value; give one or remove the line", name)
-	case value.Kind != yaml.ScalarNode:
-		p.errorf(node, "%s must be a single value, not %s", name, yamlfile.Kind(node))
-	default:
-		return strings.TrimSpace(value.Value), true
+	text, err := yamlfile.Scalar(name, node)
+	if err != nil {
+		p.errorf(node, "%v", err)
 	}
-	return "", false
+	return text, err == nil
 }
 
 // mapping tells whether a value is one, and complains otherwise.

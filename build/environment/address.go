@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"crun.dev/crun/internal/lazyregexp"
 )
@@ -27,12 +28,16 @@ func checkURL(address string, schemes ...string) error {
 	if braceVariable.MatchString(address) {
 		return errVariable
 	}
+	whole := address
 	address = hide(address, "")
 	if variable.MatchString(address) {
 		return errVariable
 	}
 	if err := checkCharacters(address, urlCharacters); err != nil {
 		return err
+	}
+	if strings.ContainsFunc(whole, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return errors.New("has a credential with a blank or a control character in it; write that as %XX")
 	}
 	u, err := url.Parse(address)
 	if err != nil {

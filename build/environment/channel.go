@@ -2,18 +2,14 @@ package environment
 
 import (
 	"errors"
-	"path"
 	"strings"
 
-	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
 )
 
-// channelName is a name on anaconda.org, with labels: nvidia/label/cuda-12.4.0.
-var channelName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
-
-func (p *parser) channels(entry *pair, root *yaml.Node) {
+func (p *parser) channels(entry *yamlfile.Pair, root *yaml.Node) {
 	for _, item := range p.listItems(entry, "channels", "=", "conda-forge") {
 		at := p.doc.At(item)
 		node := yamlfile.Resolve(item)
@@ -43,7 +39,7 @@ func (p *parser) channels(entry *pair, root *yaml.Node) {
 	if len(p.env.Channels) == 0 {
 		at := p.doc.At(root)
 		if entry != nil {
-			at = p.doc.At(entry.key)
+			at = p.doc.At(entry.Key)
 		}
 		p.find("no-channels", SeverityNote, at, `no channel is given; conda-forge is used (say so with "channels: [conda-forge]")`)
 	}
@@ -62,10 +58,8 @@ func parseChannel(text string) (string, error) {
 			return "", errors.New(`is an option; write the channel alone ("- conda-forge")`)
 		case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
 			return "", errors.New("is a folder of this machine, which a build does not see; serve it over http, or copy it and name it file:///PATH of the base image")
-		case !channelName.MatchString(text):
+		case !names.IsChannel(text):
 			return "", errors.New("is neither a name (letters, digits, . _ - /) nor an address (https://HOST/PATH)")
-		case path.Clean(text) != text:
-			return "", errors.New(`holds "..", which is not allowed`)
 		}
 		return text, nil
 	}

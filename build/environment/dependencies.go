@@ -15,10 +15,10 @@ const maxItem = 4096
 
 // dependencies reads the conda packages and the pip sections, and adds the
 // python and the pip that the file leaves out.
-func (p *parser) dependencies(entry *pair, root *yaml.Node) {
+func (p *parser) dependencies(entry *yamlfile.Pair, root *yaml.Node) {
 	at := p.doc.At(root)
 	if entry != nil {
-		at = p.doc.At(entry.key)
+		at = p.doc.At(entry.Key)
 	}
 	var sections []*yaml.Node
 	for _, item := range p.listItems(entry, "dependencies", "=", "python=3.9") {
@@ -50,11 +50,8 @@ func (p *parser) dependencies(entry *pair, root *yaml.Node) {
 // keys of the pip sections.
 func (p *parser) section(node *yaml.Node, another bool) []*yaml.Node {
 	var sections []*yaml.Node
-	entries, order := p.mapping(node)
-	for _, key := range order {
-		name := yamlfile.Resolve(key).Value
-		entry := entries[name]
-		value := yamlfile.Resolve(entry.value)
+	for pair := range p.mapping(node) {
+		name, key, value := pair.Name, pair.Key, yamlfile.Resolve(pair.Value)
 		switch {
 		case p.leftOut(key):
 		case name == "pip":
@@ -62,7 +59,7 @@ func (p *parser) section(node *yaml.Node, another bool) []*yaml.Node {
 				p.find("pip-sections", SeverityWarning, p.doc.At(key), "another pip section; crun installs them all in order, conda keeps the last alone: put them into one")
 			}
 			sections = append(sections, key)
-			p.pipSection(entry)
+			p.pipSection(&pair)
 		case value.Kind == yaml.ScalarNode && !yamlfile.IsNull(value):
 			p.errorf(p.doc.At(key), `"%s: %s" is a mapping, not a conda package; write "- %s=%s"`, name, value.Value, name, value.Value)
 		default:
@@ -72,7 +69,7 @@ func (p *parser) section(node *yaml.Node, another bool) []*yaml.Node {
 	return sections
 }
 
-func (p *parser) pipSection(entry *pair) {
+func (p *parser) pipSection(entry *yamlfile.Pair) {
 	var section PipSection
 	for _, item := range p.listItems(entry, "pip", "==", "einops==0.8.0") {
 		if p.leftOut(item) {
@@ -129,18 +126,18 @@ func (p *parser) text(item *yaml.Node, what string) (string, bool) {
 // listItems gives the items of a list and refuses what is none; missing and
 // empty values are empty lists. The remedy shows the value as an item, its
 // version after sign.
-func (p *parser) listItems(entry *pair, what, sign, example string) []*yaml.Node {
-	if entry == nil || yamlfile.IsNull(entry.value) {
+func (p *parser) listItems(entry *yamlfile.Pair, what, sign, example string) []*yaml.Node {
+	if entry == nil || yamlfile.IsNull(entry.Value) {
 		return nil
 	}
-	node := yamlfile.Resolve(entry.value)
+	node := yamlfile.Resolve(entry.Value)
 	if node.Kind == yaml.SequenceNode {
 		return node.Content
 	}
 	if p.gluedDash(node, true) {
 		return nil
 	}
-	at := p.doc.At(entry.value)
+	at := p.doc.At(entry.Value)
 	switch {
 	case node.Kind == yaml.ScalarNode && !strings.ContainsAny(node.Value, " \n"):
 		example = node.Value

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"crun.dev/crun/internal/yamlfile"
 )
@@ -296,6 +297,38 @@ func TestSelector(t *testing.T) {
 		holds, ok := evaluate(test.text, test.platform)
 		if ok != test.ok || ok && holds != test.holds {
 			t.Errorf("[%s] on %s: %t, %t", test.text, test.platform, holds, ok)
+		}
+	}
+}
+
+// What looks like a terminal's command must not reach one by a message.
+func TestMessagesArePrintable(t *testing.T) {
+	for _, text := range []string{
+		`"\e[2Jname": x`, `name: "\e[2J"`, `channels: ["\e[2J"]`, `dependencies: ["\e[2J"]`, `dependencies: "\e[2J"`,
+		`dependencies: [{"\e[2J": "\e[2J"}]`, `dependencies: [{"\e[2J": [a]}]`, `dependencies: [{pip: ["\e[2J"]}]`,
+		`dependencies: [{pip: [{"\e[2J": "\e[2J"}]}]`, `dependencies: {"\e[2J": "\e[2J"}`, `variables: {"\e[2J": x}`, `variables: {A: "\e[2J"}`,
+		`variables: {"PATH\e[2J": x}`, "dependencies:\n- python\n- \"a\\e[2J\" # [win]\n", "a: *\x9b2J\n",
+	} {
+		_, findings, err := Parse([]byte(text), Options{FolderName: "x"})
+		for _, r := range fmt.Sprint(findings, strings.ReplaceAll(fmt.Sprint(err), "\n", "")) {
+			if unicode.IsControl(r) {
+				t.Errorf("%s: %q, %q", text, findings, err)
+				break
+			}
+		}
+	}
+}
+
+// A credential is taken out before an address is looked at, but is part of
+// what a request is made from.
+func TestCredentialIsOneWord(t *testing.T) {
+	for _, text := range []string{
+		`channels: ["https://u:hun\nter2@h/x"]`, `channels: ["https://u:hunter2 @h/x"]`, `dependencies: ["https://u:hun\tter2@h/x::a"]`,
+		`dependencies: [{pip: ["a @ git+https://u:hun\x01ter2@h/x.git@v1"]}]`, `dependencies: [{pip: ["--index-url https://u:hun\x01ter2@h/x"]}]`,
+	} {
+		_, _, err := Parse([]byte(text), Options{FolderName: "x"})
+		if err == nil || strings.Contains(err.Error(), "ter2") || !strings.Contains(err.Error(), "%XX") {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

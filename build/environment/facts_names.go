@@ -3,14 +3,13 @@ package environment
 import (
 	"slices"
 	"strings"
+
+	"crun.dev/crun/internal/names"
 )
 
-// condaNames gives conda's name of packages that PyPI has under another one,
-// where conda-forge has nothing, or something else, under PyPI's. Each pair is
-// the home and the output of one feedstock (github.com/conda-forge/NAME-feedstock:
-// pytorch-cpu, opencv, pytables, psycopg2, scikit-learn, pillow,
-// beautifulsoup4). The same list of all packages is
-// github.com/regro/cf-graph-countyfair, mappings/pypi/name_mapping.yaml.
+// condaNames gives conda's name of packages that people know by PyPI's, or by
+// what they import. The pairs are common knowledge, not read from a channel:
+// they serve a warning alone, and nothing is replaced by them.
 var condaNames = map[string]string{
 	"torch":                          "pytorch",
 	"opencv-python":                  "opencv",
@@ -25,17 +24,17 @@ var condaNames = map[string]string{
 	"bs4":                            "beautifulsoup4",
 }
 
-// sameInConda gives further pairs that hold the same files, for a package that
-// is asked for twice. PyPI's name is of no use in conda, or means the same.
+// sameInConda gives further pairs, of the same kind, for a package that is
+// asked for twice; they are no reason to speak of a name.
 var sameInConda = map[string]string{
 	"faiss-gpu":       "faiss",
 	"faiss-cpu":       "faiss",
 	"torch-geometric": "pyg",
 }
 
-// pypiNames gives PyPI's name of packages that conda has under another one,
-// where PyPI has a stub that fails to install (pytorch, sklearn), something
-// else or nothing.
+// pypiNames gives PyPI's name of packages that people ask pip for by conda's, or
+// by what they import; what PyPI has under that name, if anything, is another
+// thing. As above, it serves a warning alone.
 var pypiNames = map[string]string{
 	"pytorch":  "torch",
 	"opencv":   "opencv-python",
@@ -48,7 +47,7 @@ var pypiNames = map[string]string{
 // lintNames looks for names of the other world.
 func (p *parser) lintNames() {
 	for _, spec := range p.env.Conda {
-		if name := condaNames[normalise(spec.Name)]; name != "" {
+		if name := condaNames[names.Distribution(spec.Name)]; name != "" {
 			p.find("pypi-name", SeverityWarning, spec.Pos,
 				`%s is PyPI's name; conda's is %s: write "- %s", or put %s under "- pip:"`, spec.Name, name, name, spec.Name)
 		}
@@ -58,7 +57,7 @@ func (p *parser) lintNames() {
 			switch name := pypiNames[r.Name]; {
 			case r.Kind != PipPackage:
 			case name != "":
-				p.find("conda-name", SeverityWarning, r.Pos, `%s is no package of PyPI's that installs; write "- %s"`, r.Name, name)
+				p.find("conda-name", SeverityWarning, r.Pos, `%s is not the name that PyPI has it under; write "- %s"`, r.Name, name)
 			}
 		}
 	}
@@ -78,7 +77,7 @@ func (p *parser) lintTwice() {
 		}
 	}
 	for name, spec := range conda {
-		conda[normalise(name)] = spec
+		conda[names.Distribution(name)] = spec
 	}
 	pip := map[string]PipRequirement{}
 	for _, section := range p.env.Pip {

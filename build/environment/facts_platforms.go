@@ -1,14 +1,17 @@
 package environment
 
-import "strings"
+import (
+	"strings"
+
+	"crun.dev/crun/internal/names"
+)
 
 // foreignPackages are those that "conda env export" writes on another system
 // and that have no build, or no use, on Linux. Windows: the compilers'
 // runtimes of conda-forge's vc-feedstock, MSYS2's ports (m2-, m2w64-), pywin32
 // and what stands on it. macOS: Apple's C++ runtime and linker of
-// conda-forge's libcxx-, cctools-and-ld64- and pyobjc feedstocks (libcxx has a
-// build for Linux as well, which no package there needs). Names are in the form
-// of normalise.
+// conda-forge's libcxx-, cctools-and-ld64- and pyobjc feedstocks. They serve a
+// warning alone. Names are in the form of names.Distribution.
 var foreignPackages = map[string]string{
 	"vc":                  "Windows",
 	"vc14-runtime":        "Windows",
@@ -55,7 +58,7 @@ var foreignPrefixes = map[string]string{
 
 // foreignTo names the system that a package is for, or "" for Linux.
 func foreignTo(name string) string {
-	name = normalise(name)
+	name = names.Distribution(name)
 	if system := foreignPackages[name]; system != "" {
 		return system
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // torchPythons are the releases of torch that raised its lowest Python, newest
-// first. Read from the wheels for Linux in https://pypi.org/pypi/torch/json,
-// releases up to 2.15.0 (2.5 still declares 3.8, but has no wheel for it).
+// first. Read from the wheels for Linux that PyPI lists for torch, releases up
+// to 2.15.0 (2.5 still declares 3.8, but has no wheel for it).
 var torchPythons = []struct{ torch, python release }{
 	{release{2, 15}, release{3, 11}},
 	{release{2, 9}, release{3, 10}},

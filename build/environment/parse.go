@@ -3,6 +3,7 @@ package environment
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -111,7 +112,7 @@ func (p *parser) errorf(pos yamlfile.Position, format string, args ...any) {
 }
 
 func (p *parser) find(code string, severity Severity, pos yamlfile.Position, format string, args ...any) {
-	p.findings = append(p.findings, Finding{code, severity, pos, Redact(fmt.Sprintf(format, args...))})
+	p.findings = append(p.findings, Finding{code, severity, pos, yamlfile.Printable(Redact(fmt.Sprintf(format, args...)))})
 }
 
 // nameAlone reads the name of a file that is broken elsewhere.
@@ -167,14 +168,16 @@ func (p *parser) root(root *yaml.Node) {
 		p.errorf(p.doc.At(root), `is %s, but an environment file has the keys name, channels and dependencies: put the packages under "dependencies:"`, yamlfile.Kind(root))
 		return
 	}
-	values, order := p.mapping(root)
-	for _, key := range order {
-		if reason, ok := ignoredKeys[key.Value]; ok {
-			p.find("key-ignored", SeverityNote, p.doc.At(key), "key %q is not used (%s)", key.Value, reason)
-		} else if reason, ok := foreignKeys[key.Value]; ok {
-			p.errorf(p.doc.At(key), "key %q %s", key.Value, reason)
-		} else if !slices.Contains(keys, key.Value) {
-			p.errorf(p.doc.At(key), "unknown key %q%s", key.Value, didYouMean(key.Value))
+	values := map[string]*yamlfile.Pair{}
+	for pair := range p.mapping(root) {
+		values[pair.Name] = &pair
+		at := p.doc.At(pair.Key)
+		if reason, ok := ignoredKeys[pair.Name]; ok {
+			p.find("key-ignored", SeverityNote, at, "key %q is not used (%s)", pair.Name, reason)
+		} else if reason, ok := foreignKeys[pair.Name]; ok {
+			p.errorf(at, "key %q %s", pair.Name, reason)
+		} else if !slices.Contains(keys, pair.Name) {
+			p.errorf(at, "unknown key %q%s", pair.Name, didYouMean(pair.Name))
 		}
 	}
 	p.name(values["name"])
@@ -182,7 +185,7 @@ func (p *parser) root(root *yaml.Node) {
 	p.dependencies(values["dependencies"], root)
 	p.variables(values["variables"])
 	if prefix := values["prefix"]; prefix != nil {
-		p.find("prefix-ignored", SeverityNote, p.doc.At(prefix.key), "prefix is a folder of the machine that the file was exported on; it is not used and can go")
+		p.find("prefix-ignored", SeverityNote, p.doc.At(prefix.Key), "prefix is a folder of the machine that the file was exported on; it is not used and can go")
 	}
 }
 
@@ -193,39 +196,22 @@ func didYouMean(key string) string {
 	return "; allowed are " + strings.Join(keys, ", ")
 }
 
-// pair is one entry of a mapping.
-type pair struct{ key, value *yaml.Node }
-
-// mapping gives the entries by key and the keys in order; a key that comes
-// twice is an error and its first value counts.
-func (p *parser) mapping(node *yaml.Node) (map[string]*pair, []*yaml.Node) {
-	entries := map[string]*pair{}
-	var order []*yaml.Node
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
-		name := yamlfile.Resolve(key)
-		switch first := entries[name.Value]; {
-		case name.Kind != yaml.ScalarNode:
-			p.errorf(p.doc.At(key), "a key is %s; allowed is a word", yamlfile.Kind(key))
-		case first != nil:
-			p.errorf(p.doc.At(key), "key %q is here a second time (first on line %d); keep one of them", name.Value, first.key.Line)
-		default:
-			entries[name.Value] = &pair{key, value}
-			order = append(order, key)
-		}
-	}
-	return entries, order
+// mapping gives the entries of a mapping.
+func (p *parser) mapping(node *yaml.Node) iter.Seq[yamlfile.Pair] {
+	return yamlfile.Pairs(node, func(key *yaml.Node, message, remedy string) {
+		p.errorf(p.doc.At(key), "%s; %s", message, remedy)
+	})
 }
 
 // name sets the environment's name.
-func (p *parser) name(entry *pair) {
+func (p *parser) name(entry *yamlfile.Pair) {
 	p.env.Name = safeName(p.opts.FolderName)
-	if entry == nil || yamlfile.IsNull(entry.value) {
+	if entry == nil || yamlfile.IsNull(entry.Value) {
 		return
 	}
-	node := yamlfile.Resolve(entry.value)
+	node := yamlfile.Resolve(entry.Value)
 	if node.Kind != yaml.ScalarNode {
-		p.errorf(p.doc.At(entry.value), "name is %s; allowed is a word, such as name: train", yamlfile.Kind(node))
+		p.errorf(p.doc.At(entry.Value), "name is %s; allowed is a word, such as name: train", yamlfile.Kind(node))
 		return
 	}
 	// The text as written: "39" and "1e3" are names too.
@@ -233,7 +219,7 @@ func (p *parser) name(entry *pair) {
 	if name == "" {
 		return
 	}
-	if err := checkName(name, p.doc.At(entry.value)); err != nil {
+	if err := checkName(name, p.doc.At(entry.Value)); err != nil {
 		p.errs = append(p.errs, err)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -21,15 +22,9 @@ var (
 	archive    = lazyregexp.New(`\.(?:whl|zip|tar\.gz|tgz|tar\.bz2|tar\.xz)$`)
 	egg        = lazyregexp.New(`[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)`)
 	scpAddress = lazyregexp.New(`^(?:git\+)?([a-z]+@[A-Za-z0-9.-]+):([^/].*)$`)
-	separators = lazyregexp.New(`[-_.]+`)
 	// pathCharacters are those of a folder or file beside the environment file.
 	pathCharacters = lazyregexp.New(`^[A-Za-z0-9._~/+=@,\[\]-]$`)
 )
-
-// normalise is PEP 503's form of a name: lower case, "-" between its parts.
-func normalise(name string) string {
-	return separators.ReplaceAllString(strings.ToLower(name), "-")
-}
 
 // pipRequirement reads one line of a pip section.
 func (p *parser) pipRequirement(text string, at yamlfile.Position) (PipRequirement, error) {
@@ -95,7 +90,7 @@ func parsePipAt(m []string, clean func(string) string) (PipRequirement, error) {
 	if err != nil {
 		return r, fmt.Errorf("names an address that %w", err)
 	}
-	r.Name = normalise(name)
+	r.Name = names.Distribution(name)
 	r.Text = name + strings.Join(strings.Fields(extras), "") + " @ " + r.Text
 	if m[4] != "" {
 		marker, err := parseMarker(m[4])
@@ -127,7 +122,7 @@ func parsePipURL(address string, clean func(string) string) (PipRequirement, err
 	}
 	r.Text = clean(address)
 	if m := egg.FindStringSubmatch(r.Text); m != nil {
-		r.Name = normalise(m[1])
+		r.Name = names.Distribution(m[1])
 	}
 	return r, nil
 }
@@ -151,7 +146,7 @@ func parsePipPackage(text string) (PipRequirement, error) {
 	if name == "" {
 		return r, errors.New(`has no package name; write it as "einops==0.8.0"`)
 	}
-	r.Name = normalise(name)
+	r.Name = names.Distribution(name)
 	r.Text = name
 	rest = strings.TrimSpace(rest[len(name):])
 	if strings.HasPrefix(rest, "[") {

@@ -4,13 +4,10 @@ import (
 	"strings"
 	"unicode"
 
-	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
 )
-
-// variableName is what a shell takes as a name (POSIX, 3.235).
-var variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // reserved variables are set by the image or by crun; a value of the file would
 // hide the environment that was just built.
@@ -20,22 +17,20 @@ var reserved = map[string]string{
 	"CONDA_DEFAULT_ENV": "the image sets it",
 }
 
-func (p *parser) variables(entry *pair) {
-	if entry == nil || yamlfile.IsNull(entry.value) {
+func (p *parser) variables(entry *yamlfile.Pair) {
+	if entry == nil || yamlfile.IsNull(entry.Value) {
 		return
 	}
-	node := yamlfile.Resolve(entry.value)
+	node := yamlfile.Resolve(entry.Value)
 	if node.Kind != yaml.MappingNode {
-		p.errorf(p.doc.At(entry.value), `variables is %s; allowed are lines such as "WANDB_MODE: offline"`, yamlfile.Kind(node))
+		p.errorf(p.doc.At(entry.Value), `variables is %s; allowed are lines such as "WANDB_MODE: offline"`, yamlfile.Kind(node))
 		return
 	}
-	values, order := p.mapping(node)
-	for _, key := range order {
-		name, value := yamlfile.Resolve(key).Value, yamlfile.Resolve(values[yamlfile.Resolve(key).Value].value)
-		at := p.doc.At(key)
+	for pair := range p.mapping(node) {
+		name, value, at := pair.Name, yamlfile.Resolve(pair.Value), p.doc.At(pair.Key)
 		reason, isReserved := reserved[name]
 		switch {
-		case !variableName.MatchString(name):
+		case !names.IsVariable(name):
 			p.errorf(at, "variable %q is no name; allowed are letters, digits and _, no digit first", name)
 		case isReserved:
 			p.errorf(at, "variable %s may not be set (%s); take it out", name, reason)

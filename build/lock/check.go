@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 )
 
 // problem is a value that a lock must not have, by its place in the YAML:
@@ -45,7 +46,6 @@ var (
 	buildForm     = lazyregexp.New(`^[A-Za-z0-9_.+]+$`)
 	subdirForm    = lazyregexp.New(`^[a-z0-9]+(?:-[a-z0-9]+)?$`)
 	fileForm      = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*\.(?:conda|tar\.bz2)$`)
-	channelForm   = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
 	vcsCommit     = lazyregexp.New(`@[0-9a-f]{40}(?:#|$)`)
 	printable     = lazyregexp.New(`^[\x20-\x7e]*$`)
 )
@@ -118,9 +118,9 @@ func (c *checker) base(b Base) {
 func (c *checker) place(value string, path ...any) {
 	if strings.Contains(value, "://") {
 		c.address(value, path...)
-		return
+	} else if !names.IsChannel(value) {
+		c.add(path, "is %q; allowed is a name or an address", value)
 	}
-	c.match(channelForm, value, "a name or an address", path...)
 }
 
 // address refuses what cannot go into a file that people share. The value is

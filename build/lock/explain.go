@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 )
 
 // maxChanges is how many changes Explain names; the rest is counted. Three fit
@@ -113,24 +114,16 @@ func change(old, now string) string {
 	return fmt.Sprintf("%s %s -> %s", nowName, oldVersion, nowVersion)
 }
 
-var (
-	specName  = lazyregexp.New(`^(?:[^\s:]+::)?[A-Za-z0-9][A-Za-z0-9._-]*|^_[A-Za-z0-9._-]*`)
-	separator = lazyregexp.New(`[-_.]+`)
-)
+var specName = lazyregexp.New(`^(?:[^\s:]+::)?[A-Za-z0-9][A-Za-z0-9._-]*|^_[A-Za-z0-9._-]*`)
 
 // nameOf gives the name of a conda or pip spec, to pair two of them. An option
 // goes by its first word, an address by all of it.
 func nameOf(spec string) string {
 	if name := specName.FindString(spec); name != "" && !strings.Contains(spec, "://") {
-		return normalise(name[strings.LastIndex(name, ":")+1:])
+		return names.Distribution(name[strings.LastIndex(name, ":")+1:])
 	}
 	option, _, _ := strings.Cut(spec, " ")
 	return option
-}
-
-// normalise is PEP 503's form of a name.
-func normalise(name string) string {
-	return separator.ReplaceAllString(strings.ToLower(name), "-")
 }
 
 // readable puts a blank in the place of the "=" or "==" after the name, and

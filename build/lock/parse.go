@@ -139,18 +139,13 @@ func (w *walker) walk(node *yaml.Node, t reflect.Type, name string) {
 
 func (w *walker) mapping(node *yaml.Node, allowed map[string]reflect.Type) {
 	names := slices.Sorted(maps.Keys(allowed))
-	first := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
-		switch {
-		case first[key.Value] != nil:
-			w.errorf(key, "key %q is here a second time (first on line %d)", key.Value, first[key.Value].Line)
-		case allowed[key.Value] == nil:
-			w.errorf(key, "unknown key %q%s", key.Value, yamlfile.DidYouMean(key.Value, names))
-		default:
-			w.walk(value, allowed[key.Value], key.Value)
+	complain := func(key *yaml.Node, message, _ string) { w.errorf(key, "%s", message) }
+	for pair := range yamlfile.Pairs(node, complain) {
+		if allowed[pair.Name] == nil {
+			w.errorf(pair.Key, "unknown key %q%s", pair.Name, yamlfile.DidYouMean(pair.Name, names))
+			continue
 		}
-		first[key.Value] = key
+		w.walk(pair.Value, allowed[pair.Name], pair.Name)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"crun.dev/crun/internal/names"
 	"gopkg.in/yaml.v3"
 )
 
@@ -48,7 +49,7 @@ func (l *Lock) canonical() *Lock {
 	}
 	slices.SortFunc(c.Pip, func(a, b Distribution) int {
 		return cmp.Or(
-			strings.Compare(normalise(a.Name), normalise(b.Name)),
+			strings.Compare(names.Distribution(a.Name), names.Distribution(b.Name)),
 			strings.Compare(a.Version, b.Version),
 			strings.Compare(a.URL, b.URL),
 			strings.Compare(a.Markers, b.Markers),

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -52,9 +53,27 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Position.String() + ": " + e.Message }
 
-// Errorf makes an Error at pos.
+// Errorf makes an Error at pos. Its Message is Printable.
 func Errorf(pos Position, format string, args ...any) *Error {
-	return &Error{Position: pos, Message: fmt.Sprintf(format, args...)}
+	return &Error{Position: pos, Message: Printable(fmt.Sprintf(format, args...))}
+}
+
+// Printable gives text with its control characters written as Go does: a file
+// may hold what a terminal takes for a command of its own.
+func Printable(text string) string {
+	if !strings.ContainsFunc(text, unicode.IsControl) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // Document is a parsed file.

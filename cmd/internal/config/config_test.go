@@ -148,7 +148,7 @@ engine: /run/docker.sock
 engine: unix:///x
 `, []string{
 			`:1:1: unknown key "bass" (did you mean "base"?)`,
-			`:2:7: base is "Debian 12", which is not the name of an image; write one such as debian:bookworm-slim or registry.example.org/base@sha256:...`,
+			`:2:7: base is "Debian 12", which is not the name of an image; write one such as debian:bookworm-slim or registry.example.org/base@sha256:DIGEST`,
 			`:4:24: mirrors.conda.conda-forge is "mirror.example.org", which does not start with http:// or https://; write it whole, such as https://HOST/PATH`,
 			`:4:44: mirrors.conda has " x", which is not a name; write one such as conda-forge, and the URL behind it`,
 			`:5:20: mirrors.pip.index_url must be a single value, not a list`,
@@ -160,9 +160,19 @@ engine: unix:///x
 			`:8:5: ca is "certs.pem", which is not an absolute path; write one such as /etc/ssl/certs/ca-certificates.crt`,
 			`:9:10: scratch is "scratch", which is not the absolute path of a folder; write one such as /scratch`,
 			`:10:9: engine is "/run/docker.sock", which is not the address of an engine; write unix:///PATH, tcp://HOST:PORT or ssh://USER@HOST`,
-			`:11:1: "engine" is given twice, first in line 10; remove one of them`,
+			`:11:1: key "engine" is here a second time (first on line 10); keep one of them`,
 		}},
 		{"a missing bundle", "ca: /nowhere/ca.pem\n", []string{`:1:5: ca is "/nowhere/ca.pem", which cannot be read (stat /nowhere/ca.pem: no such file or directory); name a bundle of certificates in PEM`}},
+		{"what would end a line or a word elsewhere", `proxy: {no: "a\nNO=b", http: "http://h/\x01"}
+mirrors: {apt: {debian: "https://h/a b [trusted=yes]"}, conda: {a/../b: https://h}}
+scratch: "/a\nb"
+`, []string{
+			`:1:13: proxy.no is "a\nNO=b", which holds a line break or another control character; write one line of text`,
+			`:1:30: proxy.http is "http://h/\x01", which holds a line break or another control character; write one line of text`,
+			`:2:25: mirrors.apt.debian is "https://h/a b [trusted=yes]", which holds a blank; write it as %20`,
+			`:2:65: mirrors.conda has "a/../b", which is not a name; write one such as conda-forge, and the URL behind it`,
+			`:3:10: scratch is "/a\nb", which holds a line break or another control character; write one line of text`,
+		}},
 		{"a newer version", "version: 2\n", []string{`:1:10: version is "2", which this crun does not read; it reads version 1`}},
 		{"no mapping", "- a\n", []string{`:1:1: the file must be a mapping of keys to values, not a list`}},
 	} {
@@ -207,6 +217,7 @@ func TestRedact(t *testing.T) {
 		"https://host/t/tk-123/channel":  "https://host/t/***/channel",
 		"https://host/x?token=1#a":       "https://host/x?***",
 		"user:pass@proxy:3128":           "***@proxy:3128",
+		"https://u:p\nw@host/x?a\nb":     "https://***@host/x?***",
 		"not a URL":                      "not a URL",
 	} {
 		if got := Redact(url); got != want {

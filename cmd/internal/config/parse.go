@@ -2,16 +2,20 @@ package config
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/distribution/reference"
 	"gopkg.in/yaml.v3"
 
-	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -59,23 +63,16 @@ func (r *reader) errorf(node *yaml.Node, format string, args ...any) {
 	r.errs = append(r.errs, yamlfile.Errorf(r.doc.At(node), format, args...))
 }
 
-// pairs walks a mapping whose keys must be text and come once.
-func (r *reader) pairs(path string, node *yaml.Node, each func(key, value *yaml.Node)) {
-	mapping := yamlfile.Resolve(node)
-	if mapping.Kind != yaml.MappingNode {
+// pairs gives the entries of what must be a mapping.
+func (r *reader) pairs(path string, node *yaml.Node) iter.Seq[yamlfile.Pair] {
+	if yamlfile.Resolve(node).Kind != yaml.MappingNode {
 		r.errorf(node, "%s must be a mapping of keys to values, not %s", orFile(path), yamlfile.Kind(node))
-		return
 	}
-	first := make(map[string]*yaml.Node)
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key := yamlfile.Resolve(mapping.Content[i])
-		if before := first[key.Value]; before != nil {
-			r.errorf(key, "%q is given twice, first in line %d; remove one of them", Redact(key.Value), before.Line)
-			continue
-		}
-		first[key.Value] = key
-		each(key, mapping.Content[i+1])
-	}
+	return yamlfile.Pairs(node, func(key *yaml.Node, message, remedy string) {
+		// A URL with a password may stand where a name was meant.
+		name := yamlfile.Resolve(key).Value
+		r.errorf(key, "%s; %s", strings.ReplaceAll(message, strconv.Quote(name), strconv.Quote(Redact(name))), remedy)
+	})
 }
 
 func orFile(path string) string {
@@ -86,24 +83,20 @@ func orFile(path string) string {
 }
 
 func (r *reader) mapping(path string, node *yaml.Node, known keys) {
-	r.pairs(path, node, func(key, value *yaml.Node) {
-		full := strings.TrimPrefix(path+"."+key.Value, ".")
-		read, ok := known[key.Value]
+	for pair := range r.pairs(path, node) {
+		full := strings.TrimPrefix(path+"."+pair.Name, ".")
+		read, ok := known[pair.Name]
 		if !ok {
-			var names []string
-			for name := range known {
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			hint := yamlfile.DidYouMean(key.Value, names)
+			names := slices.Sorted(maps.Keys(known))
+			hint := yamlfile.DidYouMean(pair.Name, names)
 			if hint == "" {
 				hint = "; there are " + strings.Join(names, ", ")
 			}
-			r.errorf(key, "unknown key %q%s", Redact(full), hint)
-			return
+			r.errorf(pair.Key, "unknown key %q%s", Redact(full), hint)
+			continue
 		}
-		read(full, value)
-	})
+		read(full, pair.Value)
+	}
 }
 
 func (r *reader) nested(known keys) func(string, *yaml.Node) {
@@ -116,16 +109,16 @@ func (r *reader) nested(known keys) func(string, *yaml.Node) {
 
 // value gives a single value that check accepts.
 func (r *reader) value(path string, node *yaml.Node, check func(string) error) (string, bool) {
-	value := yamlfile.Resolve(node)
-	switch {
-	case yamlfile.IsNull(node):
-		r.errorf(node, "%s has no value; give one or remove the line", path)
-		return "", false
-	case value.Kind != yaml.ScalarNode:
-		r.errorf(node, "%s must be a single value, not %s", path, yamlfile.Kind(node))
+	text, err := yamlfile.Scalar(path, node)
+	if err != nil {
+		r.errorf(node, "%v", err)
 		return "", false
 	}
-	text := strings.TrimSpace(value.Value)
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		// It would end a line of a file that is made from it.
+		r.errorf(node, "%s is %q, which holds a line break or another control character; write one line of text", path, Redact(text))
+		return "", false
+	}
 	if err := check(text); err != nil {
 		r.errorf(node, "%s is %q, which %v", path, Redact(text), err)
 		return "", false
@@ -162,29 +155,27 @@ func (r *reader) list(to *[]string, check func(string) error) func(string, *yaml
 	}
 }
 
-// mirrorName is a channel (conda-forge, pkgs/main) or an archive (debian).
-var mirrorName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
-
-// urls reads a mapping of names to URLs. The nearer file wins name by name.
+// urls reads a mapping of names, of channels (pkgs/main) or archives (debian),
+// to URLs. The nearer file wins name by name.
 func (r *reader) urls(to *map[string]string) func(string, *yaml.Node) {
 	return func(path string, node *yaml.Node) {
 		if yamlfile.IsNull(node) {
 			return
 		}
-		r.pairs(path, node, func(key, value *yaml.Node) {
-			if !mirrorName.MatchString(key.Value) {
-				r.errorf(key, "%s has %q, which is not a name; write one such as conda-forge, and the URL behind it", path, Redact(key.Value))
-				return
+		for pair := range r.pairs(path, node) {
+			if !names.IsChannel(pair.Name) {
+				r.errorf(pair.Key, "%s has %q, which is not a name; write one such as conda-forge, and the URL behind it", path, Redact(pair.Name))
+				continue
 			}
-			full := path + "." + key.Value
-			if text, ok := r.value(full, value, checkURL); ok {
+			full := path + "." + pair.Name
+			if text, ok := r.value(full, pair.Value, checkURL); ok {
 				if *to == nil {
 					*to = make(map[string]string)
 				}
-				(*to)[key.Value] = text
-				r.set(full, value)
+				(*to)[pair.Name] = text
+				r.set(full, pair.Value)
 			}
-		})
+		}
 	}
 }
 
@@ -210,7 +201,7 @@ func (r *reader) version(path string, node *yaml.Node) {
 
 func checkImage(text string) error {
 	if _, err := reference.ParseNormalizedNamed(text); err != nil {
-		return fmt.Errorf("is not the name of an image; write one such as debian:bookworm-slim or registry.example.org/base@sha256:...")
+		return fmt.Errorf("is not the name of an image; write one such as debian:bookworm-slim or registry.example.org/base@sha256:DIGEST")
 	}
 	return nil
 }
@@ -228,6 +219,8 @@ func checkScheme(text string, schemes ...string) error {
 		return fmt.Errorf("is not a URL; write %s://HOST/PATH, with special characters in a password as %%XX", schemes[len(schemes)-1])
 	case !slices.Contains(schemes, u.Scheme):
 		return fmt.Errorf("does not start with %s; write it whole, such as https://HOST/PATH", strings.Join(schemes, ":// or ")+"://")
+	case strings.Contains(text, " "):
+		return fmt.Errorf("holds a blank; write it as %%20")
 	case u.Hostname() == "":
 		return fmt.Errorf("names no host; write it whole, such as %s://HOST/PATH", u.Scheme)
 	}

@@ -5,10 +5,10 @@ import "crun.dev/crun/internal/lazyregexp"
 var (
 	// userInfo matches what stands before the host, a password or a token, up
 	// to the last @: a password that is not escaped may hold any character.
-	userInfo = lazyregexp.New(`^([A-Za-z0-9+.-]+://)?.*@`)
+	userInfo = lazyregexp.New(`(?s)^([A-Za-z0-9+.-]+://)?.*@`)
 	// condaToken is how Anaconda's servers take a token: in the path.
 	condaToken = lazyregexp.New(`/t/[^/?#\s]+`)
-	query      = lazyregexp.New(`[?#].*$`)
+	query      = lazyregexp.New(`(?s)[?#].*$`)
 )
 
 // Redact gives url without what may be secret in it: the user and password, a
