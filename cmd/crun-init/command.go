@@ -8,6 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// catch makes signals come to n.signals: all that can be caught, but for those
+// that are for init itself and come by the thousand, of ended children and of
+// Go's scheduler. What finds the channel full is dropped.
+func (n *initProcess) catch() {
+	signal.Notify(n.signals)
+	signal.Reset(syscall.SIGCHLD, syscall.SIGURG)
+}
+
 // command is the process that init has started.
 type command struct {
 	pid      int
@@ -25,8 +33,9 @@ func (c *command) forward(s os.Signal) {
 		return
 	}
 	switch number {
-	case syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU:
-		// The kernel's and Go's messages to init itself.
+	case syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU:
+		// The kernel's messages to init itself. They are caught so that they do
+		// not end or stop it.
 		return
 	case syscall.SIGINT:
 		if c.group && !c.terminal {
@@ -68,7 +77,7 @@ func (n *initProcess) handOverTerminal() *syscall.SysProcAttr {
 	// Letting go hangs up on the foreground group, which is init, by these two.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGCONT)
 	err := unix.IoctlSetInt(0, unix.TIOCNOTTY, 0)
-	signal.Notify(n.signals)
+	n.catch()
 	if err != nil {
 		// It stays in init's group, which has the terminal.
 		return &syscall.SysProcAttr{}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -26,7 +25,7 @@ func run(args []string) int {
 	}
 	n := &initProcess{dir: dir, start: time.Now(), signals: make(chan os.Signal, 64)}
 	// First of all: a signal that comes before the command does is kept for it.
-	signal.Notify(n.signals)
+	n.catch()
 	if len(args) < 2 || args[0] != "--" {
 		return n.fail(inside.ReasonInitFailed, inside.ExitRefused, "crun-init is started by crun, with -- COMMAND [ARG...]")
 	}

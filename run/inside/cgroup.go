@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Cgroup is where the control files of a process lie, for each controller.
-type Cgroup struct {
+// cgroup is where the control files of a process lie, for each controller.
+type cgroup struct {
 	// Version is that of the memory controller: 1, 2, or 0 where neither can
 	// be seen. On a hybrid host version 2 is mounted without controllers.
 	Version int
@@ -21,12 +21,12 @@ type Cgroup struct {
 // controllers are those that hold limits of ours or count for a report.
 var controllers = []string{"memory", "cpu", "cpuacct", "pids"}
 
-// FindCgroup finds the groups of the calling process below root, which is "/"
+// findCgroup finds the groups of the calling process below root, which is "/"
 // outside of tests, from proc/self/cgroup and proc/self/mountinfo. Without a
 // cgroup namespace (Docker on version 1) the first has the host's paths, and
 // the second says which part of them is mounted here.
-func FindCgroup(root string) *Cgroup {
-	c := &Cgroup{dirs: map[string][]string{}}
+func findCgroup(root string) *cgroup {
+	c := &cgroup{dirs: map[string][]string{}}
 	// Nothing to be read means no cgroup, which Check reports.
 	self, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	info, _ := os.ReadFile(filepath.Join(root, "proc/self/mountinfo"))
@@ -57,7 +57,7 @@ func FindCgroup(root string) *Cgroup {
 }
 
 // find gives the folders of a controller and the version that they are of.
-func (c *Cgroup) find(controller string) (dirs []string, version int) {
+func (c *cgroup) find(controller string) (dirs []string, version int) {
 	if dirs := c.dirs[controller]; len(dirs) > 0 {
 		return dirs, 1
 	}

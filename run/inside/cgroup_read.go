@@ -16,7 +16,7 @@ const noLimit = 1 << 62
 
 // limits fills in what the groups hold: the lowest of the process's own group
 // and of those above it, whose limits bind as well.
-func (c *Cgroup) limits(l *Limits) {
+func (c *cgroup) limits(l *Limits) {
 	l.CgroupVersion = c.Version
 
 	dirs, version := c.find("memory")
@@ -49,7 +49,7 @@ func (c *Cgroup) limits(l *Limits) {
 }
 
 // counters fills in what the process's own group has counted.
-func (c *Cgroup) counters(to *Counters) {
+func (c *cgroup) counters(to *Counters) {
 	if dirs, version := c.find("memory"); len(dirs) > 0 {
 		memoryCounters(dirs[0], version, to)
 	}

@@ -58,7 +58,7 @@ func TestCgroups(t *testing.T) {
 
 			var l Limits
 			var c Counters
-			group := FindCgroup(root)
+			group := findCgroup(root)
 			group.limits(&l)
 			group.counters(&c)
 			if diff := cmp.Diff(want, show(l, c)); diff != "" {

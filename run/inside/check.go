@@ -26,7 +26,8 @@ const (
 func Check(e Expectation, l Limits) []Difference {
 	c := &checker{strict: e.Strict}
 	c.ceiling("memory", e.Memory, l.Memory, bytes, page())
-	c.ceiling("memory_swap", e.MemorySwap, l.MemorySwap, bytes, page())
+	// Version 2 rounds memory and swap, which this is the sum of, each by itself.
+	c.ceiling("memory_swap", e.MemorySwap, l.MemorySwap, bytes, 2*page())
 	c.cpus(e, l)
 	c.cpuset(e.CPUSet, l.CPUSet)
 	c.ceiling("pids", e.Pids, l.Pids, count, 0)
@@ -78,7 +79,8 @@ func (c *checker) differ(field string, asked, found int64, format func(int64) st
 	c.add(field, a, f, refuse)
 }
 
-// cpus compares quotas of different periods, to a thousandth of a CPU.
+// cpus compares quotas of different periods, to a hundredth of a CPU: systemd,
+// where it keeps the groups, rounds a quota up to the next whole percent.
 func (c *checker) cpus(e Expectation, l Limits) {
 	if e.CPUQuota == nil || e.CPUPeriod == nil || *e.CPUPeriod <= 0 {
 		return
@@ -93,7 +95,7 @@ func (c *checker) cpus(e Expectation, l Limits) {
 		n := nano(*l.CPUQuota, *l.CPUPeriod)
 		found = &n
 	}
-	c.ceiling("cpus", &asked, found, plan.FormatCPUs, 1_000_000)
+	c.ceiling("cpus", &asked, found, plan.FormatCPUs, 10_000_000)
 }
 
 // nano gives quota in period as 1e-9 CPUs.
@@ -167,7 +169,7 @@ func (c *checker) gpus(asked *int, devices []string) {
 	if asked == nil || slices.Contains(devices, "/dev/dxg") && *asked > 0 {
 		return
 	}
-	if n := CountGPUs(devices); n != *asked {
+	if n := countGPUs(devices); n != *asked {
 		c.add("gpus", strconv.Itoa(*asked), strconv.Itoa(n), true)
 	}
 }

@@ -57,6 +57,13 @@ func TestCheck(t *testing.T) {
 		{"memory by little", func(e *Expectation, l *Limits) { l.Memory = ptr(4*gib + 1<<20) }, "refuse: memory is 4296015872 bytes, not 4294967296 bytes"},
 		{"memory lifted on purpose", func(e *Expectation, l *Limits) { e.Memory, l.Memory = ptr(int64(-1)), nil }, ""},
 		{"swap", func(e *Expectation, l *Limits) { l.MemorySwap = ptr(8 * gib) }, "refuse: memory_swap is 8 GiB, not 4 GiB"},
+		{"swap to the page, twice", func(e *Expectation, l *Limits) {
+			// Version 2 rounds memory and swap down, each by itself.
+			e.Memory, e.MemorySwap, e.Strict = ptr(4*gib+4095), ptr(6*gib+4095+4095), true
+			l.Memory, l.MemorySwap = ptr(4*gib), ptr(6*gib)
+		}, ""},
+		{"cpus as systemd rounds them", func(e *Expectation, l *Limits) { e.CPUQuota, l.CPUQuota = ptr(int64(33_333)), ptr(int64(34_000)) }, ""},
+		{"cpus above by little", func(e *Expectation, l *Limits) { e.CPUQuota, l.CPUQuota = ptr(int64(33_333)), ptr(int64(34_500)) }, "refuse: cpus is 0.345, not 0.333"},
 		{"cpus above", func(e *Expectation, l *Limits) { l.CPUQuota = ptr(int64(300_000)) }, "refuse: cpus is 3, not 2"},
 		{"cpus unlimited", func(e *Expectation, l *Limits) { l.CPUQuota = ptr(int64(-1)) }, "refuse: cpus is unlimited, not 2"},
 		{"cpus unreadable", func(e *Expectation, l *Limits) { l.CPUQuota, l.CPUPeriod = nil, nil }, "refuse: cpus is unreadable, not 2"},
@@ -163,6 +170,27 @@ func TestExpectGPUs(t *testing.T) {
 	}
 }
 
+// The engine gives the variable another value than the image, and runtimes
+// differ in which of the two the command gets.
+func TestExpectLeavesTheEngineItsVariable(t *testing.T) {
+	for driver, want := range map[string]string{"": "void", "cdi": "void", "nvidia": ""} {
+		request := plan.Request{
+			ID: "01jde0123456", Name: "otter", Profile: "p", Command: []string{"true"},
+			Image: plan.ImageFacts{Env: []string{"NVIDIA_VISIBLE_DEVICES=all"}},
+		}
+		if driver != "" {
+			request.Host.GPUDriver, request.Limits.GPUs = driver, &plan.GPULimit{Count: 1}
+		}
+		p, _, err := plan.Make(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Expect(p).Env["NVIDIA_VISIBLE_DEVICES"]; got != want {
+			t.Errorf("driver %q: %q is expected, want %q", driver, got, want)
+		}
+	}
+}
+
 func TestDevices(t *testing.T) {
 	dev := t.TempDir()
 	for _, name := range []string{"nvidia0", "nvidia12", "nvidiactl", "nvidia-uvm", "nvidia-caps/nvidia-cap1", "dri/card0", "kfd", "null"} {
@@ -175,7 +203,7 @@ func TestDevices(t *testing.T) {
 		}
 	}
 	devices := gpuDevices(dev)
-	if len(devices) != 7 || CountGPUs(devices) != 2 {
-		t.Errorf("%d GPUs in %v", CountGPUs(devices), devices)
+	if len(devices) != 7 || countGPUs(devices) != 2 {
+		t.Errorf("%d GPUs in %v", countGPUs(devices), devices)
 	}
 }

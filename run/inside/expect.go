@@ -52,6 +52,11 @@ func Expect(p *plan.Plan) Expectation {
 	user := process.User
 	e.UID, e.GID, e.Umask = &user.UID, &user.GID, user.Umask
 	for _, name := range watchedEnv() {
+		if name == plan.GPUVar && p.GPUs != nil && p.GPUs.Driver == "nvidia" {
+			// The engine sets it too, beside the image's value: which of the two
+			// comes first is the runtime's choice.
+			continue
+		}
 		if value, ok := p.Getenv(name); ok && !slices.Contains(p.SecretEnv, name) {
 			e.Env[name] = value
 		}
@@ -75,7 +80,7 @@ func expectGPUs(g *plan.GPUs) *int {
 
 // watchedEnv are the variables whose values decide whether a limit works.
 func watchedEnv() []string {
-	return append(plan.ThreadVars(), plan.WorkersVar, "TMPDIR", "NVIDIA_VISIBLE_DEVICES")
+	return append(plan.ThreadVars(), plan.WorkersVar, "TMPDIR", plan.GPUVar)
 }
 
 // rlimitFields ties the limits of each process to their names: in a plan, in

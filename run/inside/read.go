@@ -15,7 +15,7 @@ import (
 // cannot be read is nil. environ is what os.Environ gives.
 func Read(e Expectation, environ []string) Limits {
 	l := Limits{Version: Version, Time: time.Now().UTC()}
-	FindCgroup("/").limits(&l)
+	findCgroup("/").limits(&l)
 	readProcess(&l)
 	if r, ok := l.Rlimits["nofile"]; ok && e.NoFile == nil {
 		r.Soft = nil
@@ -42,7 +42,7 @@ func Read(e Expectation, environ []string) Limits {
 // ReadCounters gives what the cgroup and the file systems have counted so far.
 func ReadCounters() *Counters {
 	c := &Counters{}
-	FindCgroup("/").counters(c)
+	findCgroup("/").counters(c)
 	if f := readFilesystem(plan.ShmPath); f != nil {
 		c.ShmUsed = &f.Used
 	}
@@ -69,9 +69,9 @@ func gpuDevices(dev string) []string {
 	return found
 }
 
-// CountGPUs gives how many of devices are a GPU of nvidia's: /dev/nvidia0 is
+// countGPUs gives how many of devices are a GPU of nvidia's: /dev/nvidia0 is
 // one, /dev/nvidiactl and /dev/nvidia-uvm are not.
-func CountGPUs(devices []string) int {
+func countGPUs(devices []string) int {
 	n := 0
 	for _, device := range devices {
 		if index, ok := strings.CutPrefix(filepath.Base(device), "nvidia"); ok {

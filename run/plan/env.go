@@ -26,9 +26,9 @@ const WorkersVar = "CRUN_WORKERS"
 
 const maxWorkers = 4
 
-// gpuVar is what the nvidia runtime reads which GPUs to show from. It is
+// GPUVar names what the nvidia runtime reads which GPUs to show from. It is
 // crun's: by -e it would give GPUs that nobody asked for.
-const gpuVar = "NVIDIA_VISIBLE_DEVICES"
+const GPUVar = "NVIDIA_VISIBLE_DEVICES"
 
 // environment puts the variables together. Far to near: the image's, crun's
 // own, the profile's, the command line's. Those for threads and for Python are
@@ -56,7 +56,7 @@ func (m *maker) environment() {
 	if m.plan.GPUs == nil || m.plan.GPUs.Driver != "nvidia" {
 		// An nvidia default runtime reads this; the images of nvidia say "all".
 		// By CDI the devices come another way.
-		m.setEnv(gpuVar, "void", "gpus")
+		m.setEnv(GPUVar, "void", "gpus")
 	}
 
 	user := slices.Concat(m.req.Limits.Env, m.req.Env)
@@ -93,8 +93,8 @@ func (m *maker) userEnv(v EnvVar, origin string) {
 	case strings.ContainsRune(v.Value, 0):
 		m.errorf("%s: the value of %s has a NUL byte in it: no variable can hold one", origin, v.Name)
 		return
-	case v.Name == gpuVar:
-		m.errorf("%s: %s is crun's to set, from gpus: ask for GPUs with --gpus", origin, gpuVar)
+	case v.Name == GPUVar:
+		m.errorf("%s: %s is crun's to set, from gpus: ask for GPUs with --gpus", origin, GPUVar)
 		return
 	}
 	if v.FromHost {

@@ -100,8 +100,8 @@ func TestAllocatorSettings(t *testing.T) {
 			}
 		}
 		// The engine sets it, to the GPUs that were asked for.
-		if got, ok := p.Getenv(gpuVar); ok {
-			t.Errorf("%s is %q", gpuVar, got)
+		if got, ok := p.Getenv(GPUVar); ok {
+			t.Errorf("%s is %q", GPUVar, got)
 		}
 		r.Env = []EnvVar{{Name: allocVar, Value: "expandable_segments:True"}}
 		p, _ = mustMake(t, r)
