@@ -201,7 +201,7 @@ func (o *Options) configDir() string {
 func parse(host, source string, tls bool) (Endpoint, error) {
 	host = strings.TrimSpace(host)
 	bad := func(why string) (Endpoint, error) {
-		return Endpoint{}, fmt.Errorf("the engine's address %q (from %s) %s: allowed are unix:///path/to/docker.sock, tcp://host:port and ssh://user@host", host, source, why)
+		return Endpoint{}, fmt.Errorf("the engine's address %q (from %s) %s: allowed are unix:///path/to/docker.sock, tcp://host:port and ssh://user@host", redact(host), source, why)
 	}
 	scheme, rest, ok := strings.Cut(host, "://")
 	if !ok {
@@ -256,6 +256,20 @@ func parse(host, source string, tls bool) (Endpoint, error) {
 		return bad(fmt.Sprintf("begins with %q", scheme+"://"))
 	}
 	return ep, nil
+}
+
+// redact gives an address without what stands before its host and may be
+// secret. The user of ssh is none, without a password.
+func redact(host string) string {
+	scheme, rest, ok := strings.Cut(host, "://")
+	if !ok {
+		scheme, rest = "", host
+	}
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 || strings.HasPrefix(host, "/") || scheme == "unix" || scheme == "ssh" && !strings.Contains(rest[:at], ":") {
+		return host
+	}
+	return strings.TrimSuffix(host, rest) + "***" + rest[at:]
 }
 
 // tcpAddress gives rest as host:port, with localhost and the engine's two

@@ -109,9 +109,13 @@ func hasID(file []byte, id uint32) bool {
 }
 
 // freeName is name, or where the image has it for another number, name-ID: a
-// name that stands twice would be found by the first number alone.
+// name that stands twice would be found by the first number alone. In front it
+// has nothing that would make the line a remark or, to a libc in its "compat"
+// mode, an instruction.
 func freeName(file []byte, name string, id uint32) string {
-	name = field(name)
+	if name = strings.TrimLeft(field(name), "+-@#"); name == "" {
+		return fmt.Sprintf("id-%d", id)
+	}
 	for line := range bytes.Lines(file) {
 		if taken, _, _ := strings.Cut(string(line), ":"); taken == name {
 			return fmt.Sprintf("%s-%d", name, id)

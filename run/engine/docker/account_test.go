@@ -31,6 +31,10 @@ func TestExtendPasswd(t *testing.T) {
 		{"no file", "", plan.Account{User: "ann", UID: 1, GID: 1, Home: "/h"}, "ann:x:1:1:ann:/h:/bin/sh"},
 		{"no newline at the end", "root:x:0:0:::", plan.Account{User: "ann", UID: 1, GID: 1, Home: "/h"}, "ann:x:1:1:ann:/h:/bin/sh"},
 		{"odd characters", "", plan.Account{User: "a:n\nn", UID: 1, GID: 1, Home: "/h:x\n"}, "ann:x:1:1:ann:/hx:/bin/sh"},
+		{"nothing left of the name", imagePasswd, plan.Account{User: ":\n", UID: 1, GID: 1}, "id-1:x:1:1::/:/bin/sh"},
+		// In libc's "compat" mode these begin lines that take in or leave out others.
+		{"a name that means more", imagePasswd, plan.Account{User: "+@ann", UID: 1, GID: 1}, "ann:x:1:1:+@ann:/:/bin/sh"},
+		{"a name that is a remark", imagePasswd, plan.Account{User: "#ann", UID: 1, GID: 1}, "ann:x:1:1:#ann:/:/bin/sh"},
 		{"no account", imagePasswd, plan.Account{UID: 7}, ""},
 	} {
 		got, changed := extendPasswd([]byte(tc.passwd), tc.a)

@@ -119,6 +119,30 @@ func TestConnectionLost(t *testing.T) {
 
 // TestCreateFails: whatever fails behind the creation, and whoever hangs up
 // meanwhile, the container goes.
+// TestAttachEnds: an engine that hangs must not hold up who gives up.
+func TestAttachEnds(t *testing.T) {
+	d, e := newFakeDaemon(t, "1.41")
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	d.handle("GET /containers/{id}/json", reply(200, map[string]any{"Id": "abc", "Config": map[string]any{}}))
+	d.handle("POST /containers/{id}/attach", func(http.ResponseWriter, *http.Request) { <-release })
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.Attach(ctx, "abc", engine.AttachOptions{})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("Attach goes on after its context has ended")
+	}
+}
+
 func TestCreateFails(t *testing.T) {
 	const created, removed = "POST /containers/create", "DELETE /containers/abc"
 	file := []engine.File{{Path: "/.crun/init", Mode: 0o755, Data: []byte("x")}}

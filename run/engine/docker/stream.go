@@ -24,11 +24,36 @@ func (e *Engine) Attach(ctx context.Context, id string, opts engine.AttachOption
 	if err != nil {
 		return nil, err
 	}
-	conn, err := e.api.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: opts.Stdin, Stdout: true, Stderr: true})
+	conn, err := e.attach(ctx, id, container.AttachOptions{Stream: true, Stdin: opts.Stdin, Stdout: true, Stderr: true})
 	if err != nil {
 		return nil, e.explain(err, subject{container: id, plan: e.planOf(id)})
 	}
 	return &attached{conn: conn, tty: tty}, nil
+}
+
+// attach ends with ctx. The client heeds it while it dials alone: an engine that
+// takes the connection and does not answer would hold up the caller for ever.
+func (e *Engine) attach(ctx context.Context, id string, options container.AttachOptions) (types.HijackedResponse, error) {
+	type answer struct {
+		conn types.HijackedResponse
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		conn, err := e.api.ContainerAttach(ctx, id, options)
+		done <- answer{conn, err}
+	}()
+	select {
+	case a := <-done:
+		return a.conn, a.err
+	case <-ctx.Done():
+	}
+	go func() {
+		if late := <-done; late.err == nil {
+			late.conn.Close()
+		}
+	}()
+	return types.HijackedResponse{}, ctx.Err()
 }
 
 // Logs reads the engine's own copy of the output from its beginning, and with
