@@ -36,13 +36,13 @@ func TestCatalogue(t *testing.T) {
 		for _, host := range hosts {
 			// A kernel shows a few percent less than what is built in.
 			memory, cpus := host.gib*giB/100*97, host.cpus*nanoCPU
-			on := p.OnHost(memory, cpus)
+			on := p.onHost(memory, cpus)
 			warnings, err := on.Check()
 			if len(warnings) > 0 || err != nil {
 				t.Errorf("%s on %s: %v %v", name, host.name, warnings, err)
 			}
 			if on.Memory.Value > memory || on.CPUs.Value > cpus {
-				t.Errorf("%s does not fit on %s: memory %s, cpus %s", name, host.name, FormatSize(on.Memory.Value), FormatCPUs(on.CPUs.Value))
+				t.Errorf("%s does not fit on %s: memory %s, cpus %s", name, host.name, formatSize(on.Memory.Value), formatCPUs(on.CPUs.Value))
 			}
 		}
 	}

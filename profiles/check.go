@@ -9,9 +9,8 @@ import (
 // libraries alone need more.
 const lowMemory = 64 * miB
 
-// Check looks at what the fields say together, as far as they are fixed:
-// shares are known on a host alone, so [Profile.OnHost] comes before Check
-// where there is one. The error joins an *Error for each mistake.
+// Check looks at what the fields say together, as far as they are fixed: a
+// share is known on a host alone. The error joins an *Error for each mistake.
 func (p *Profile) Check() ([]Warning, error) {
 	warnings, errs := p.check(nil)
 	var all []error
@@ -78,7 +77,7 @@ func (p *Profile) fixedMemory() (int64, bool) {
 func (c *checker) memory() {
 	p := c.p
 	if p.MemorySwap != nil && *p.MemorySwap != Unlimited && p.Memory == nil {
-		c.errorf([]string{"memory_swap"}, "memory_swap is %s without memory; it counts memory and swap together, so set memory too", FormatSize(*p.MemorySwap))
+		c.errorf([]string{"memory_swap"}, "memory_swap is %s without memory; it counts memory and swap together, so set memory too", formatSize(*p.MemorySwap))
 	}
 	memory, ok := p.fixedMemory()
 	if !ok {
@@ -86,15 +85,15 @@ func (c *checker) memory() {
 	}
 	switch {
 	case memory < minMemory:
-		c.errorf([]string{"memory"}, "memory comes to %s, below the least, %s; raise it", FormatSize(memory), FormatSize(minMemory))
+		c.errorf([]string{"memory"}, "memory comes to %s, below the least, %s; raise it", formatSize(memory), formatSize(minMemory))
 	case memory < lowMemory:
-		c.warnf([]string{"memory"}, "memory is %s; Python with torch needs more than %s to start", FormatSize(memory), FormatSize(lowMemory))
+		c.warnf([]string{"memory"}, "memory is %s; Python with torch needs more than %s to start", formatSize(memory), formatSize(lowMemory))
 	}
 	if p.MemorySwap != nil && *p.MemorySwap != Unlimited && *p.MemorySwap < memory {
-		c.errorf([]string{"memory_swap", "memory"}, "memory_swap is %s, less than memory, %s; it counts memory and swap together, so write at least that (equal means no swap)", FormatSize(*p.MemorySwap), FormatSize(memory))
+		c.errorf([]string{"memory_swap", "memory"}, "memory_swap is %s, less than memory, %s; it counts memory and swap together, so write at least that (equal means no swap)", formatSize(*p.MemorySwap), formatSize(memory))
 	}
 	if p.MemoryReservation != nil && *p.MemoryReservation > memory {
-		c.errorf([]string{"memory_reservation", "memory"}, "memory_reservation is %s, more than memory, %s; lower it", FormatSize(*p.MemoryReservation), FormatSize(memory))
+		c.errorf([]string{"memory_reservation", "memory"}, "memory_reservation is %s, more than memory, %s; lower it", formatSize(*p.MemoryReservation), formatSize(memory))
 	}
 }
 
@@ -115,12 +114,12 @@ func (c *checker) inMemory() {
 	remedy := "lower it"
 	if p.ShmSize != nil {
 		total, where = *p.ShmSize, []string{"shm_size"}
-		what = "shm_size, " + FormatSize(total) + ", counts"
+		what = "shm_size, " + formatSize(total) + ", counts"
 	}
 	if p.TmpDir != nil && p.TmpDir.Kind != Disk {
-		what = "tmpdir, " + FormatSize(p.TmpDir.Size) + " of tmpfs, counts"
+		what = "tmpdir, " + formatSize(p.TmpDir.Size) + " of tmpfs, counts"
 		if p.ShmSize != nil {
-			what = fmt.Sprintf("shm_size, %s, and tmpdir, %s of tmpfs, count", FormatSize(*p.ShmSize), FormatSize(p.TmpDir.Size))
+			what = fmt.Sprintf("shm_size, %s, and tmpdir, %s of tmpfs, count", formatSize(*p.ShmSize), formatSize(p.TmpDir.Size))
 		}
 		total += p.TmpDir.Size
 		where = append([]string{"tmpdir.size"}, where...)
@@ -129,9 +128,9 @@ func (c *checker) inMemory() {
 	where = append(where, "memory")
 	switch {
 	case total > memory:
-		c.errorf(where, "%s as memory and would fill more than memory, %s; %s or raise memory", what, FormatSize(memory), remedy)
+		c.errorf(where, "%s as memory and would fill more than memory, %s; %s or raise memory", what, formatSize(memory), remedy)
 	case total > memory/2:
-		c.warnf(where, "%s as memory and may fill more than half of memory, %s, before the program has any", what, FormatSize(memory))
+		c.warnf(where, "%s as memory and may fill more than half of memory, %s, before the program has any", what, formatSize(memory))
 	}
 }
 
@@ -142,15 +141,15 @@ func (c *checker) cpus() {
 	}
 	cpus := p.CPUs.Value
 	if cpus < minCPUs {
-		c.errorf([]string{"cpus"}, "cpus comes to %s, below the least, 0.01; raise it", FormatCPUs(cpus))
+		c.errorf([]string{"cpus"}, "cpus comes to %s, below the least, 0.01; raise it", formatCPUs(cpus))
 	}
 	if p.CPUSet != nil {
 		if n, err := cpusIn(*p.CPUSet); err == nil && cpus > int64(n)*nanoCPU {
-			c.warnf([]string{"cpuset", "cpus"}, "cpus is %s, but cpuset %s has only %d to run on", FormatCPUs(cpus), *p.CPUSet, n)
+			c.warnf([]string{"cpuset", "cpus"}, "cpus is %s, but cpuset %s has only %d to run on", formatCPUs(cpus), *p.CPUSet, n)
 		}
 	}
 	if p.Threads != nil && int64(p.Threads.N)*nanoCPU > cpus && p.Threads.N > 1 {
-		c.warnf([]string{"threads", "cpus"}, "threads is %d, more than cpus, %s; they will wait for each other (auto follows cpus)", p.Threads.N, FormatCPUs(cpus))
+		c.warnf([]string{"threads", "cpus"}, "threads is %d, more than cpus, %s; they will wait for each other (auto follows cpus)", p.Threads.N, formatCPUs(cpus))
 	}
 }
 
@@ -162,9 +161,9 @@ func (c *checker) addressSpace() {
 		return
 	}
 	if p.GPUs != nil && !p.GPUs.None {
-		c.warnf([]string{"address_space", "gpus"}, "address_space is %s with GPUs; CUDA reserves addresses for the memory of all GPUs and of the host, and fails to start below that", FormatSize(*p.AddressSpace))
+		c.warnf([]string{"address_space", "gpus"}, "address_space is %s with GPUs; CUDA reserves addresses for the memory of all GPUs and of the host, and fails to start below that", formatSize(*p.AddressSpace))
 	}
 	if memory, ok := p.fixedMemory(); ok && *p.AddressSpace < memory {
-		c.warnf([]string{"address_space", "memory"}, "address_space is %s, less than memory, %s, which can then never be used by one process", FormatSize(*p.AddressSpace), FormatSize(memory))
+		c.warnf([]string{"address_space", "memory"}, "address_space is %s, less than memory, %s, which can then never be used by one process", formatSize(*p.AddressSpace), formatSize(memory))
 	}
 }

@@ -57,7 +57,7 @@ func unknownField(name string) error {
 	case "<<":
 		return fmt.Errorf(`YAML's merge key "<<" is not read, since it hides where a value comes from; use extends`)
 	}
-	known := FieldNames()
+	known := fieldNames()
 	if word := strings.ReplaceAll(strings.ToLower(name), "-", "_"); otherWords[word] != "" {
 		return fmt.Errorf("unknown field %q (did you mean %q?)", name, otherWords[word])
 	}

@@ -85,12 +85,12 @@ func word(s string) string { return s }
 var fields = []field{
 	pointer("memory", func(p *Profile) **Amount { return &p.Memory }, parseMemory, formatMemory, amountValue(1)),
 	pointer("memory_swap", func(p *Profile) **int64 { return &p.MemorySwap }, sizeOrUnlimited(minMemory, false), formatLimit, limitValue),
-	pointer("memory_reservation", func(p *Profile) **int64 { return &p.MemoryReservation }, size(minMemory), FormatSize, limitValue),
-	pointer("cpus", func(p *Profile) **Amount { return &p.CPUs }, parseCPUs, formatCPUs, amountValue(nanoCPU)),
+	pointer("memory_reservation", func(p *Profile) **int64 { return &p.MemoryReservation }, size(minMemory), formatSize, limitValue),
+	pointer("cpus", func(p *Profile) **Amount { return &p.CPUs }, parseCPUs, formatCPUAmount, amountValue(nanoCPU)),
 	pointer("cpuset", func(p *Profile) **string { return &p.CPUSet }, parseCPUSet, word, itself[string]),
 	pointer("gpus", func(p *Profile) **GPUs { return &p.GPUs }, parseGPUs, GPUs.String, gpusValue),
-	pointer("shm_size", func(p *Profile) **int64 { return &p.ShmSize }, size(miB), FormatSize, limitValue),
-	tmpDir("tmpdir.size", func(d *TmpDir) *int64 { return &d.Size }, parseTmpSize, FormatSize),
+	pointer("shm_size", func(p *Profile) **int64 { return &p.ShmSize }, size(miB), formatSize, limitValue),
+	tmpDir("tmpdir.size", func(d *TmpDir) *int64 { return &d.Size }, parseTmpSize, formatSize),
 	tmpDir("tmpdir.kind", func(d *TmpDir) *string { return &d.Kind }, parseTmpKind, word),
 	pointer("pids", func(p *Profile) **int64 { return &p.Pids }, count(minPids, maxPids, "it is the ceiling that stops a fork bomb"), formatNumber, limitValue),
 	pointer("nofile", func(p *Profile) **int64 { return &p.NoFile }, count(64, maxNoFile, "Linux has no such value for descriptors"), formatNumber, limitValue),
@@ -143,7 +143,7 @@ var timeLimit = field{
 		if p.TimeLimit == nil {
 			return "none"
 		}
-		return FormatTime(*p.TimeLimit)
+		return formatTime(*p.TimeLimit)
 	},
 	value: func(p *Profile) any {
 		if p.TimeLimit == nil {

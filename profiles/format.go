@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FormatSize writes bytes as profiles.yaml would, exactly: 4g, 1536m, 100b.
-func FormatSize(bytes int64) string {
+// formatSize writes bytes as profiles.yaml would, exactly: 4g, 1536m, 100b.
+func formatSize(bytes int64) string {
 	for _, unit := range []struct {
 		size int64
 		sign string
@@ -20,14 +20,14 @@ func FormatSize(bytes int64) string {
 	return strconv.FormatInt(bytes, 10) + "b"
 }
 
-// FormatCPUs writes a number of 1e-9 CPUs as profiles.yaml would: 2, 0.5.
-func FormatCPUs(nano int64) string {
+// formatCPUs writes a number of 1e-9 CPUs as profiles.yaml would: 2, 0.5.
+func formatCPUs(nano int64) string {
 	text := big.NewRat(nano, nanoCPU).FloatString(9)
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
 }
 
-// FormatTime writes a time limit as profiles.yaml would: 90m, 1d12h.
-func FormatTime(limit time.Duration) string {
+// formatTime writes a time limit as profiles.yaml would: 90m, 1d12h.
+func formatTime(limit time.Duration) string {
 	const day = 24 * time.Hour
 	days, rest := limit/day, limit%day
 	var text string
@@ -51,14 +51,14 @@ func formatMemory(a Amount) string {
 	if a.IsShare() {
 		return a.String()
 	}
-	return FormatSize(a.Value)
+	return formatSize(a.Value)
 }
 
-func formatCPUs(a Amount) string {
+func formatCPUAmount(a Amount) string {
 	if a.IsShare() {
 		return a.String()
 	}
-	return FormatCPUs(a.Value)
+	return formatCPUs(a.Value)
 }
 
 func formatLimit(n int64) string {
@@ -68,7 +68,7 @@ func formatLimit(n int64) string {
 	case 0:
 		return "0"
 	}
-	return FormatSize(n)
+	return formatSize(n)
 }
 
 func formatNumber(n int64) string { return strconv.FormatInt(n, 10) }

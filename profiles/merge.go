@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// FieldNames has the fields of a profile as a file writes them, in the order
+// fieldNames has the fields of a profile as a file writes them, in the order
 // in which they are shown.
-func FieldNames() []string {
+func fieldNames() []string {
 	names := []string{"description", "extends"}
 	for _, f := range fields {
 		name, _, _ := strings.Cut(f.name, ".")
@@ -42,7 +42,7 @@ type Field struct {
 	Source Source
 }
 
-// Fields lists what is set, in the order of FieldNames.
+// Fields lists what is set, in the order of fieldNames.
 func (p *Profile) Fields() []Field {
 	var all []Field
 	for _, f := range fields {
@@ -151,18 +151,4 @@ func (p *Profile) clone() *Profile {
 	q.Extends = slices.Clone(p.Extends)
 	q.Origin = maps.Clone(p.Origin)
 	return &q
-}
-
-// OnHost gives p as it is on a host with that much memory, in bytes, and that
-// many CPUs, in 1e-9 CPUs: shares become the fixed values that Amount.Of gives,
-// so that Check can look at them too.
-func (p *Profile) OnHost(memory, cpus int64) *Profile {
-	q := p.clone()
-	if p.Memory != nil {
-		q.Memory = &Amount{Value: p.Memory.Of(memory)}
-	}
-	if p.CPUs != nil {
-		q.CPUs = &Amount{Value: p.CPUs.Of(cpus)}
-	}
-	return q
 }

@@ -66,7 +66,7 @@ func parse(file File, doc *yamlfile.Document) (*catalogue, []*Error) {
 			}
 		default:
 			hint := yamlfile.DidYouMean(name, topLevel)
-			if slices.Contains(FieldNames(), name) {
+			if slices.Contains(fieldNames(), name) {
 				hint = "; it belongs into a profile, below profiles and its name"
 			} else if hint == "" {
 				hint = "; a profiles file has " + orList(topLevel)
@@ -116,7 +116,7 @@ func (p *parser) field(def *definition, pair yamlfile.Pair) {
 	switch {
 	case name == "description":
 		if text, ok := p.scalar(name, value); ok {
-			profile.Description = strings.Join(strings.Fields(text), " ")
+			profile.Description = yamlfile.Printable(strings.Join(strings.Fields(text), " "))
 		}
 	case name == "extends":
 		if kind == yaml.SequenceNode {

@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"fmt"
-	"math/bits"
 	"time"
 )
 
@@ -38,18 +37,6 @@ type Amount struct {
 
 // IsShare tells whether a is a share of the host.
 func (a Amount) IsShare() bool { return a.Den != 0 }
-
-// Of gives a in the unit of total, which is what the host has: a share of it,
-// rounded down, or the fixed value whatever total is.
-func (a Amount) Of(total int64) int64 {
-	if !a.IsShare() {
-		return a.Value
-	}
-	// 128 bits between: total times Num may pass 64.
-	hi, lo := bits.Mul64(uint64(total), uint64(a.Num))
-	quotient, _ := bits.Div64(hi, lo, uint64(a.Den))
-	return int64(quotient)
-}
 
 // String gives "1/2" for a share and the plain number for a fixed value; an
 // Amount does not know its unit.
@@ -124,7 +111,8 @@ const (
 // Profile is a named set of limits. A nil field is not set, by the profile or
 // by what it extends.
 type Profile struct {
-	Name        string
+	Name string
+	// Description is one line of printable text.
 	Description string
 	// Source is where the profile is defined.
 	Source Source

@@ -229,17 +229,24 @@ func TestCheckNamesTheFlag(t *testing.T) {
 	}
 }
 
+func TestDescriptionIsPrintable(t *testing.T) {
+	set := mustLoad(t, file(Project, "p.yaml", `profiles: {a: {memory: 1g, description: "one\n two\e[2J"}}`))
+	if p, _ := set.Resolve("a"); p.Description != `one two\x1b[2J` {
+		t.Errorf("%q", p.Description)
+	}
+}
+
 func TestOnHost(t *testing.T) {
 	set := mustLoad(t, file(Given, "p.yaml", "profiles: {a: {memory: 1/4, cpus: 1/3, shm_size: 1g}}"))
 	p, _ := set.Resolve("a")
-	host := p.OnHost(16<<30, 2*nanoCPU)
+	host := p.onHost(16<<30, 2*nanoCPU)
 	if memory, cpus := host.Memory.Value, host.CPUs.Value; memory != 4*giB || cpus != 666_666_666 {
 		t.Errorf("memory is %d, want a quarter; cpus is %d, want a third", memory, cpus)
 	}
 	if !p.Memory.IsShare() {
 		t.Error("the profile itself was changed")
 	}
-	_, err := p.OnHost(2<<30, nanoCPU).Check()
+	_, err := p.onHost(2<<30, nanoCPU).Check()
 	if want := "p.yaml:2:50: shm_size, 1g, counts as memory and would fill more than memory, 512m; lower it or raise memory"; err == nil || err.Error() != want {
 		t.Errorf("error on a small host is %v\nwant %s", err, want)
 	}
@@ -260,7 +267,7 @@ func FuzzLoad(f *testing.F) {
 				t.Fatal(err)
 			}
 			p.Fields()
-			p.OnHost(1<<34, 2*nanoCPU).Check()
+			p.onHost(1<<34, 2*nanoCPU).Check()
 		}
 	})
 }

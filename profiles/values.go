@@ -94,9 +94,9 @@ func parseSize(text string, least int64, allowed string) (int64, error) {
 	case n < 0 || n > maxSize:
 		return 0, fmt.Errorf("is more than 1024t; %s", allowed)
 	case n < least && integerPattern.MatchString(text) && n > 0:
-		return 0, fmt.Errorf("has no unit, so it counts bytes, and is below the least, %s; %s", FormatSize(least), allowed)
+		return 0, fmt.Errorf("has no unit, so it counts bytes, and is below the least, %s; %s", formatSize(least), allowed)
 	case n < least:
-		return 0, fmt.Errorf("is below the least, %s; %s", FormatSize(least), allowed)
+		return 0, fmt.Errorf("is below the least, %s; %s", formatSize(least), allowed)
 	}
 	return n, nil
 }

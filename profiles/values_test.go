@@ -191,20 +191,3 @@ func TestOverrideKeepsTheRestOfTmpDir(t *testing.T) {
 		t.Error("a TmpDir that another profile may share was changed")
 	}
 }
-
-func TestAmountOf(t *testing.T) {
-	for _, test := range []struct {
-		amount Amount
-		total  int64
-		want   int64
-	}{
-		{Amount{Value: 5}, 100, 5},
-		{Amount{Num: 1, Den: 3}, 100, 33},
-		{Amount{Num: 1, Den: 1}, 1 << 62, 1 << 62},
-		{Amount{Num: 9999, Den: 10000}, 10000 << 40, 9999 << 40},
-	} {
-		if got := test.amount.Of(test.total); got != test.want {
-			t.Errorf("%v of %d is %d, want %d", test.amount, test.total, got, test.want)
-		}
-	}
-}

@@ -50,8 +50,8 @@ var (
 	printable     = lazyregexp.New(`^[\x20-\x7e]*$`)
 )
 
-// Platforms are those that crun makes images for, by conda's names.
-var Platforms = []string{"linux-64", "linux-aarch64"}
+// platforms are those that crun makes images for, by conda's names.
+var platforms = []string{"linux-64", "linux-aarch64"}
 
 // checker collects the problems of a lock.
 type checker struct{ problems []problem }
@@ -73,8 +73,8 @@ func (l *Lock) check() []problem {
 		c.add([]any{"version"}, "is %d; allowed is %d", l.Version, Version)
 	}
 	c.match(digestForm, l.Key, "sha256: and 64 hexadecimal digits", "key")
-	if !slices.Contains(Platforms, l.Platform) {
-		c.add([]any{"platform"}, "is %q; allowed are %s", l.Platform, strings.Join(Platforms, ", "))
+	if !slices.Contains(platforms, l.Platform) {
+		c.add([]any{"platform"}, "is %q; allowed are %s", l.Platform, strings.Join(platforms, ", "))
 	}
 	c.match(versionForm, l.Python, "a version", "python")
 	c.base(l.Base)

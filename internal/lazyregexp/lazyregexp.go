@@ -9,7 +9,7 @@ import (
 )
 
 // Regexp is a regular expression that is compiled when it is first used. Its
-// methods are those of [regexp.Regexp].
+// methods are those of [regexp.Regexp] that crun needs.
 type Regexp struct{ compiled func() *regexp.Regexp }
 
 // New takes an expression as regexp.MustCompile does; one that does not
@@ -18,7 +18,6 @@ func New(expression string) *Regexp {
 	return &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
 }
 
-func (r *Regexp) String() string                       { return r.compiled().String() }
 func (r *Regexp) MatchString(s string) bool            { return r.compiled().MatchString(s) }
 func (r *Regexp) Match(b []byte) bool                  { return r.compiled().Match(b) }
 func (r *Regexp) FindString(s string) string           { return r.compiled().FindString(s) }
@@ -27,23 +26,10 @@ func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().Fin
 func (r *Regexp) FindStringSubmatchIndex(s string) []int {
 	return r.compiled().FindStringSubmatchIndex(s)
 }
-func (r *Regexp) FindSubmatch(b []byte) [][]byte         { return r.compiled().FindSubmatch(b) }
-func (r *Regexp) FindSubmatchIndex(b []byte) []int       { return r.compiled().FindSubmatchIndex(b) }
 func (r *Regexp) FindAllString(s string, n int) []string { return r.compiled().FindAllString(s, n) }
-func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
-	return r.compiled().FindAllStringSubmatch(s, n)
-}
-func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
-	return r.compiled().FindAllStringSubmatchIndex(s, n)
-}
-func (r *Regexp) FindAllStringIndex(s string, n int) [][]int {
-	return r.compiled().FindAllStringIndex(s, n)
-}
 func (r *Regexp) ReplaceAllString(src, repl string) string {
 	return r.compiled().ReplaceAllString(src, repl)
 }
 func (r *Regexp) ReplaceAllStringFunc(src string, repl func(string) string) string {
 	return r.compiled().ReplaceAllStringFunc(src, repl)
 }
-func (r *Regexp) ReplaceAll(src, repl []byte) []byte { return r.compiled().ReplaceAll(src, repl) }
-func (r *Regexp) Split(s string, n int) []string     { return r.compiled().Split(s, n) }

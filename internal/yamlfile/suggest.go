@@ -2,9 +2,9 @@ package yamlfile
 
 import "strings"
 
-// Suggest gives the name of allowed that word was most likely meant to be, or
+// suggest gives the name of allowed that word was most likely meant to be, or
 // "" where none is near. At most a third of the letters may differ.
-func Suggest(word string, allowed []string) string {
+func suggest(word string, allowed []string) string {
 	best, bestDistance := "", len(word)/3+1
 	if bestDistance > 3 {
 		bestDistance = 3
@@ -19,7 +19,7 @@ func Suggest(word string, allowed []string) string {
 
 // DidYouMean is the clause ` (did you mean "NAME"?)`, or "" where no name is near.
 func DidYouMean(word string, allowed []string) string {
-	if name := Suggest(word, allowed); name != "" {
+	if name := suggest(word, allowed); name != "" {
 		return ` (did you mean "` + name + `"?)`
 	}
 	return ""

@@ -110,16 +110,12 @@ func ReadFile(path string) (*Document, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return Read(f, path)
-}
-
-// Read parses what r holds; file is the name that messages show.
-func Read(r io.Reader, file string) (*Document, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	// One byte past the limit is enough for Parse to refuse it.
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file, err)
+		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	return Parse(data, file)
+	return Parse(data, path)
 }
 
 // Parse parses data; file is the name that messages show. Anchors and aliases

@@ -109,8 +109,8 @@ func TestSuggest(t *testing.T) {
 		"x":       "",
 		"memory_": "memory",
 	} {
-		if got := Suggest(word, allowed); got != want {
-			t.Errorf("Suggest(%q) = %q, want %q", word, got, want)
+		if got := suggest(word, allowed); got != want {
+			t.Errorf("suggest(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

@@ -22,9 +22,6 @@ type Engine interface {
 	Facts(ctx context.Context) (Facts, error)
 	// Image finds an image by reference or id; ErrNotFound where there is none.
 	Image(ctx context.Context, ref string) (Image, error)
-	// ImagesByLock finds the ids of the images that carry this digest of
-	// crun.lock as label dev.crun.lock, newest first.
-	ImagesByLock(ctx context.Context, digest string) ([]Image, error)
 	// Create makes the container of p, named crun-ID, with files put into it,
 	// and gives its id and the engine's warnings. secrets holds the values of
 	// p.SecretEnv.

@@ -85,7 +85,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
-	for want, a := range map[int64]Amount{7: {Value: 7}, 50: {Num: 1, Den: 2}, 33: {Num: 1, Den: 3}, 100: {Num: 1, Den: 1}} {
+	for want, a := range map[int64]Amount{7: {Value: 7}, 50: {Num: 1, Den: 2}, 33: {Num: 1, Den: 3}, 100: {Num: 1, Den: 1}, 99: {Num: 9999, Den: 10000}} {
 		if got := a.Of(100); got != want {
 			t.Errorf("%+v of 100 is %d, want %d", a, got, want)
 		}

@@ -88,13 +88,6 @@ func writeProfileJSON(w io.Writer, set *profiles.Set, profile *profiles.Profile)
 	return indented(w, toJSON(set, profile))
 }
 
-func indented(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
-}
-
 // writeProfile prints a resolved profile as YAML that means the same when it
 // is pasted below profiles, with the place of each value as a comment.
 func writeProfile(w io.Writer, profile *profiles.Profile) error {

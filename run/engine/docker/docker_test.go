@@ -66,7 +66,7 @@ func TestUnreachable(t *testing.T) {
 	p := minimalPlan()
 	_, _, createErr := e.Create(ctx, p, nil, nil)
 	for name, err := range map[string]error{
-		"Facts": first(e.Facts(ctx)), "Image": first(e.Image(ctx, "x")), "ImagesByLock": first(e.ImagesByLock(ctx, "x")),
+		"Facts": first(e.Facts(ctx)), "Image": first(e.Image(ctx, "x")),
 		"Create": createErr, "ReadFile": first(e.ReadFile(ctx, "x", "/x")), "Attach": first(e.Attach(ctx, "x", engine.AttachOptions{})),
 		"Wait": first(e.Wait(ctx, "x")), "Start": e.Start(ctx, "x"), "Signal": e.Signal(ctx, "x", "SIGTERM"), "Resize": e.Resize(ctx, "x", 1, 1),
 		"State": first(e.State(ctx, "x")), "Logs": first(e.Logs(ctx, "x", false)), "Remove": e.Remove(ctx, "x"), "List": first(e.List(ctx)),
