@@ -1,16 +1,13 @@
 package profiles
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"crun.dev/crun/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // Each testdata/NAME.yaml, loaded as a project's file, says what NAME.golden
 // has: first the mistakes, then the warnings.
@@ -34,19 +31,7 @@ func TestMessages(t *testing.T) {
 				lines = append(lines, "warning: "+w.String())
 			}
 			got := strings.Join(lines, "\n") + "\n"
-			golden := strings.TrimSuffix(input, ".yaml") + ".golden"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("messages differ (-want +got):\n%s", diff)
-			}
+			golden.Check(t, strings.TrimSuffix(filepath.Base(input), ".yaml")+".golden", got)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package lock
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,11 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"crun.dev/crun/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-const golden = "testdata/crun.lock"
 
 func digits(digit string, n int) string { return strings.Repeat(digit, n) }
 
@@ -59,19 +56,7 @@ func example() *Lock {
 }
 
 func TestGolden(t *testing.T) {
-	got := example().Marshal()
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", golden, diff)
-	}
+	golden.Check(t, "crun.lock", string(example().Marshal()))
 	// A change here makes every image in the world be built again.
 	if digest := example().Digest(); digest != "sha256:ade7424b41981bdcd667ecb2f2b7198fcae0a2042bc2be7bf08382f3dd9d3c5e" {
 		t.Errorf("the digest is %s", digest)

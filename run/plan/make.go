@@ -192,6 +192,9 @@ func (m *maker) command() {
 	args := slices.Clone(req.Command)
 	if len(args) > 0 && strings.HasSuffix(args[0], ".py") {
 		args[0] = m.fromDir(args[0])
+		if strings.HasPrefix(args[0], "-") {
+			args[0] = "./" + args[0] // python would take it for its own option
+		}
 		// Not -u: PYTHONUNBUFFERED reaches the workers too. Not -X: the same.
 		args = append([]string{"python"}, args...)
 	} else if len(args) > 0 && strings.Contains(args[0], "/") {

@@ -2,19 +2,16 @@ package plan
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write the golden files anew")
+	"crun.dev/crun/internal/golden"
+)
 
 func ptr[T any](v T) *T { return &v }
 
@@ -112,7 +109,7 @@ func TestMakeGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(&b, "\n%s\n", data)
-			golden(t, filepath.Join("testdata", name+".golden"), b.String())
+			golden.Check(t, name+".golden", b.String())
 			if strings.Contains(b.String(), "must-not-be-seen") {
 				t.Error("the value of a secret is in the plan")
 			}
@@ -141,22 +138,6 @@ func TestMakeLeavesTheRequest(t *testing.T) {
 	}
 	if !reflect.DeepEqual(request, same) {
 		t.Error("Make has changed its request")
-	}
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), go test -update writes it:\n%s", path, diff)
 	}
 }
 

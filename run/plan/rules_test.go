@@ -168,6 +168,7 @@ func TestCommandAndFolder(t *testing.T) {
 		args, cwd    string
 	}{
 		{"script", "/p", "/p", nil, []string{"a.py", "-x"}, "python a.py -x", "/p"},
+		{"script that looks like an option", "/p", "/p", nil, []string{"-c.py", "-x"}, "python ./-c.py -x", "/p"},
 		{"script in a folder below", "/p", "/p/sub", nil, []string{"../a.py"}, "python ../a.py", "/p/sub"},
 		{"script from elsewhere", "/p", "/home", nil, []string{"../p/a.py", "b.py"}, "python /p/a.py b.py", "/p"},
 		{"absolute", "/p", "/home", nil, []string{"/p/a.py"}, "python /p/a.py", "/p"},

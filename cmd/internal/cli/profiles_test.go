@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-)
 
-var updateProfiles = flag.Bool("update-profiles", false, "write the golden files of crun profiles anew")
+	"crun.dev/crun/internal/golden"
+)
 
 var catalogueLine = regexp.MustCompile(`\(built in\) profiles\.yaml:\d+:\d+`)
 
@@ -103,19 +102,7 @@ func TestProfilesOutput(t *testing.T) {
 			}
 			// The lines of the catalogue move whenever it is edited.
 			got = catalogueLine.ReplaceAllString(got, "(built in) profiles.yaml:L:C")
-			golden := filepath.Join("testdata", "profiles", test.golden+".golden")
-			if *updateProfiles {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("output differs (-want +got):\n%s", diff)
-			}
+			golden.Check(t, filepath.Join("profiles", test.golden+".golden"), got)
 		})
 	}
 }

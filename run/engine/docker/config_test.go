@@ -2,20 +2,15 @@ package docker
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/runtime-spec/specs-go"
 
+	"crun.dev/crun/internal/golden"
 	"crun.dev/crun/run/plan"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func newProcess(args ...string) *specs.Process { return &specs.Process{Args: args, Cwd: "/"} }
 
@@ -111,7 +106,7 @@ func TestContainerConfig(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".json", string(data)+"\n")
+			golden.Check(t, name+".json", string(data)+"\n")
 		})
 	}
 }
@@ -155,27 +150,6 @@ func prune(t *testing.T, v any) map[string]any {
 		}
 	}
 	return m
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", file, diff)
-	}
 }
 
 // TestSecretsStayOut: a plan is recorded, so making a container of it must not
