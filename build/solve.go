@@ -128,21 +128,20 @@ func (p *Project) noSolution(kind, text string) error {
 		named[strings.ToLower(w)] = true
 	}
 	err := &NoSolutionError{File: p.File, Text: environment.Redact(text)}
+	for _, spec := range p.Environment.Conda {
+		if named[spec.Name] {
+			err.Lines = append(err.Lines, fmt.Sprintf("%s: %s", spec.Pos, spec))
+		}
+	}
+	err.Remedy = "change the versions, or add a channel that has them"
 	if kind == "pip" {
-		err.Remedy = "change the versions of the pip packages, or take those that conda brings from conda"
+		err.Remedy = "change the versions of these, or take the pip packages from conda"
 		for _, section := range p.Environment.Pip {
 			for _, r := range section.Requirements {
 				if r.Name != "" && named[r.Name] {
 					err.Lines = append(err.Lines, fmt.Sprintf("%s: %s", r.Pos, r.Text))
 				}
 			}
-		}
-		return err
-	}
-	err.Remedy = "change the versions, or add a channel that has them"
-	for _, spec := range p.Environment.Conda {
-		if named[spec.Name] {
-			err.Lines = append(err.Lines, fmt.Sprintf("%s: %s", spec.Pos, spec))
 		}
 	}
 	return err

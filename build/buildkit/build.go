@@ -35,14 +35,13 @@ type Answer struct {
 // is "".
 func (b *Builder) File(ctx context.Context, job Job, path, resolve string) (Answer, error) {
 	var answer Answer
+	var noBase error // BuildKit gives our own errors back as text
 	noOutput := func() *output { return nil }
 	_, err := b.build(ctx, job, noOutput, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
 		if resolve != "" {
-			digest, err := resolveDigest(ctx, c, resolve)
-			if err != nil {
-				return nil, err
+			if answer.Digest, noBase = resolveDigest(ctx, c, resolve); noBase != nil {
+				return nil, noBase
 			}
-			answer.Digest = digest
 		}
 		result, err := dockerfile.Build(ctx, targeting(c, job.Target))
 		if err != nil {
@@ -55,6 +54,9 @@ func (b *Builder) File(ctx context.Context, job Job, path, resolve string) (Answ
 		answer.Data, err = ref.ReadFile(ctx, gateway.ReadRequest{Filename: path})
 		return gateway.NewResult(), err
 	})
+	if noBase != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %w", job.Title, noBase)
+	}
 	return answer, err
 }
 
@@ -64,10 +66,13 @@ func resolveDigest(ctx context.Context, c gateway.Client, name string) (string, 
 		return "", fmt.Errorf("%q is no name of an image: %w", name, err)
 	}
 	_, digest, _, err := c.ResolveImageConfig(ctx, reference.TagNameOnly(named).String(), sourceresolver.Opt{
-		LogName:  "find " + name,
+		LogName:  "find the base image " + name,
 		ImageOpt: &sourceresolver.ResolveImageOpt{ResolveMode: "default"},
 	})
-	return digest.String(), err
+	if err != nil {
+		return "", &baseError{name: name, err: err}
+	}
+	return digest.String(), nil
 }
 
 // Image builds job's target as an image called names, after job.Check has been

@@ -29,11 +29,12 @@ type StepError struct {
 
 // Error says what failed and, where the progress has not, shows the output.
 func (e *StepError) Error() string {
-	output, reason := e.Output, ""
-	if n := len(output); n > 0 {
-		// The installer's own last word.
-		if text, ok := strings.CutPrefix(output[n-1], "crun: "); ok {
-			output, reason = output[:n-1], ": "+text
+	output, reason := slices.Clone(e.Output), ""
+	// The installer's own last word; two streams may come in another order.
+	for i, line := range slices.Backward(output) {
+		if text, ok := strings.CutPrefix(line, "crun: "); ok {
+			output, reason = slices.Delete(output, i, i+1), ": "+text
+			break
 		}
 	}
 	text := fmt.Sprintf("the step %q failed", e.Step)
@@ -78,6 +79,18 @@ func (w *watch) failure(ctx context.Context, title string, err error) error {
 	}
 	return explain(fmt.Errorf("%s: %w", title, err))
 }
+
+// baseError is a base image that cannot be had.
+type baseError struct {
+	name string
+	err  error
+}
+
+func (e *baseError) Error() string {
+	return fmt.Sprintf("the engine does not have the base image %s, and it cannot be fetched: %s; is the name right? --base names another one", e.name, lastCause(e.err))
+}
+
+func (e *baseError) Unwrap() error { return e.err }
 
 var exitCodeText = lazyregexp.New(`exit code: (\d+)`)
 

@@ -66,7 +66,7 @@ func (w *watch) follow(ctx context.Context, status <-chan *client.SolveStatus) {
 
 // stepTitle is how crun's Dockerfiles say what a step does: a no-op with the
 // title as its argument, at the start of the command.
-var stepTitle = lazyregexp.New(`^(\[[^\]]*\] )RUN .*? : '([^']*)' && .*$`)
+var stepTitle = lazyregexp.New(`^(\[[^\]]*\] )RUN (?:.*? )?: '([^']*)' && .*$`)
 
 // readable makes "[image 3/5] install the pip packages" of a step's name, and
 // of a stage's step without a title what BuildKit says.
@@ -117,6 +117,9 @@ func (s *step) output() []string {
 	var lines []string
 	for _, line := range append(s.lines[:len(s.lines):len(s.lines)], s.part) {
 		text := clean(string(line))
+		if len(text) > keptLength {
+			text = strings.ToValidUTF8(text[:keptLength], "") + "..."
+		}
 		if text != "" {
 			lines = append(lines, text)
 		}

@@ -11,11 +11,11 @@ for name in sys.argv[1:]:
     try:
         module = __import__(name)
     except BaseException:
-        traceback.print_exc()
+        traceback.print_exc(file=sys.stdout)  # one stream keeps its order
         failed.append(name)
     else:
         print("%s %s" % (name, getattr(module, "__version__", "")))
         sys.stdout.flush()
 if failed:
-    sys.stderr.write("crun: the environment cannot import %s\n" % ", ".join(failed))
+    sys.stdout.write("crun: the environment cannot import %s\n" % ", ".join(failed))
     sys.exit(1)

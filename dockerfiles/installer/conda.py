@@ -145,8 +145,9 @@ def forget_cache(meta, names):
             continue
         with open(path, encoding="utf-8") as file:
             record = json.load(file)
-        if record["name"] in names and record.pop("extracted_package_dir", None):
-            record.pop("package_tarball_full_path", None)
+        if record["name"] in names:
+            for field in ("extracted_package_dir", "package_tarball_full_path", "link"):
+                record.pop(field, None)
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(record, file, indent=2)
 

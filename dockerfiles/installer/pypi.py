@@ -2,8 +2,10 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
+import zipfile
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
@@ -30,29 +32,59 @@ def run_uv(*arguments):
 
 def compile_requirements(request, prefix, notes):
     """The exact pip packages, as crun.lock has them."""
+    if any("git+" in line for line in request["pip"]) and not shutil.which("git"):
+        raise NoSolution("the pip section names a repository (git+), and the base image has no git to fetch it with: "
+                         "name a base image that has it (--base)")
     provided = distributions(prefix)
-    excluded = sorted(set(provided) - replaced(request["pip"], provided, notes))
+    dropped = replaced(request["pip"], provided, notes)
+    kept = {name: version for name, version in provided.items() if name not in dropped}
     with tempfile.TemporaryDirectory(dir="/run/crun") as folder:
         requirements = os.path.join(folder, "requirements.in")
-        excludes = os.path.join(folder, "excludes.txt")
         with open(requirements, "w", encoding="utf-8") as file:
             file.writelines(sources.private(line) + "\n" for line in request["pip"])
-        with open(excludes, "w", encoding="utf-8") as file:
-            file.writelines(name + "\n" for name in excluded)
         result = run_uv(
             "pip", "compile", "--python", python_of(prefix), "--quiet", "--no-header", "--no-annotate",
             "--generate-hashes", "--emit-index-annotation", "--index-strategy", "unsafe-best-match",
-            *where(request["indexes"], request["pip_options"]), "--excludes", excludes, requirements)
+            *where(request["indexes"], request["pip_options"]), *stand_ins(kept, folder), requirements)
         if result.returncode == 0:
-            return parse(result.stdout)
-        uv_text = sources.public(result.stderr.strip()).replace(folder + "/requirements.in", "the pip section")
-        if "No solution found" in uv_text or "Failed to fetch" in uv_text:
-            raise NoSolution(uv_text)
-        found = ask_pip(prefix, requirements, request["indexes"])
+            return [entry for entry in parse(result.stdout) if not entry.get("url", "").startswith("file://" + folder)]
+        text = sources.public(result.stderr.strip()).replace(requirements, "the pip section")
+        if "No solution found" in text:
+            words = set(re.findall(r"[a-z0-9][a-z0-9.-]*", text.lower()))
+            text += "".join(f"\nconda brings {name} {version}" for name, version in sorted(kept.items()) if name in words)
+            raise NoSolution(text)
+        found = None if "Failed to fetch" in text else ask_pip(prefix, requirements, request["indexes"])
     if found is None:
-        raise NoSolution(uv_text)
-    notes.append("uv does not take these requirements, so pip chose the packages: " + uv_text.splitlines()[0])
+        raise NoSolution(text)
+    notes.append("uv does not take these requirements, so pip chose the packages: " + text.splitlines()[0])
     return found
+
+
+def stand_ins(provided, folder):
+    """uv's arguments that make it take what conda brings as it is.
+
+    Each is constrained to an empty wheel of its name and version. So neither
+    PyPI's torch comes over conda's, nor a package that needs another numpy;
+    and what conda's packages say of one another in Python's terms, which is
+    often wrong, is not asked.
+    """
+    constraints, excludes = os.path.join(folder, "constraints.txt"), os.path.join(folder, "excludes.txt")
+    with open(constraints, "w", encoding="utf-8") as constraint, open(excludes, "w", encoding="utf-8") as exclude:
+        for name, version in provided.items():
+            try:
+                version = str(Version(version))
+            except InvalidVersion:
+                exclude.write(name + "\n")
+                continue
+            stem = f"{name.replace('-', '_')}-{version}"
+            wheel = os.path.join(folder, stem + "-py3-none-any.whl")
+            with zipfile.ZipFile(wheel, "w") as archive:
+                info = stem + ".dist-info/"
+                archive.writestr(info + "METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+                archive.writestr(info + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+                archive.writestr(info + "RECORD", "")
+            constraint.write(f"{name} @ file://{wheel}\n")
+    return ["--constraints", constraints, "--excludes", excludes]
 
 
 def distributions(prefix):

@@ -2,10 +2,14 @@
 # Runs the end-to-end scripts and says what was skipped. With CRUN_E2E=1, as in
 # CI, a skipped script is a failure.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$here/../.."
 
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log"; "$here/buildkitd.sh" stop' EXIT
+CRUN_E2E_BUILDKITD=$("$here/buildkitd.sh" start)
+export CRUN_E2E_BUILDKITD
+
 status=0
 "${GO:-go}" test -count=1 -timeout 60m -v ./e2e "$@" >"$log" 2>&1 || status=$?
 if [ "$status" != 0 ]; then

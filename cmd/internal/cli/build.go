@@ -228,8 +228,19 @@ func (b *pendingBuild) run(ctx context.Context) (build.Result, error) {
 	solver := buildkit.New(b.engine, b.options)
 	result, err := build.Build(ctx, solver, b.engine, b.request)
 	_, _ = solver.Close(), b.engine.Close()
+	if errors.Is(err, context.Canceled) {
+		err = interruptedBuild{err}
+	}
 	return result, err
 }
+
+// interruptedBuild is a build that Ctrl-C has ended.
+type interruptedBuild struct{ error }
+
+func (interruptedBuild) Error() string {
+	return "interrupted: the build has ended; what was finished of it is kept for the next one"
+}
+func (e interruptedBuild) Unwrap() error { return e.error }
 
 // buildEngine is a client of the engine that images are built for.
 func (app *App) buildEngine(cfg *config.Config) (*buildkit.Engine, error) {

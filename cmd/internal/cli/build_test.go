@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// buildApp is an app in a folder with an environment file, without an engine.
+func buildApp(t *testing.T) (*App, *bytes.Buffer, *bytes.Buffer) {
+	t.Helper()
+	dir := t.TempDir()
+	text := "name: cli\nchannels: [conda-forge]\ndependencies:\n  - python=3.9\n"
+	if err := os.WriteFile(filepath.Join(dir, "environment.yml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, errs := &bytes.Buffer{}, &bytes.Buffer{}
+	env := map[string]string{"DOCKER_HOST": "unix://" + filepath.Join(dir, "none.sock"), "HOME": dir}
+	return &App{In: strings.NewReader(""), Out: out, Err: errs, Dir: dir, Getenv: func(name string) string { return env[name] }}, out, errs
+}
+
+func TestBuildCommandLine(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		code int
+		want string // in stderr
+	}{
+		{[]string{"a", "b"}, exitUsage, "takes one environment file or folder, not 2"},
+		{[]string{"a", "-f", "b"}, exitUsage, `"a" and --file "b" both name an environment file`},
+		{[]string{"--progress", "pretty"}, exitUsage, `--progress is "pretty"; allowed are auto, tty, plain, rawjson, quiet`},
+		{[]string{"--python", "three"}, exitUsage, `--python is "three"; allowed is a version such as "3.9"`},
+		{[]string{"--base", "Debian:12"}, exitUsage, `--base is "Debian:12", which is no name of an image`},
+		{[]string{"-t", "a b"}, exitUsage, `--tag is "a b", which is no name for an image`},
+		{[]string{"-t", "a@sha256:" + strings.Repeat("a", 64)}, exitUsage, "a name with a digest cannot be given"},
+		{[]string{"-o", "xml"}, exitUsage, "xml"},
+		{[]string{"none.yml"}, exitFailure, "none.yml: there is no such file"},
+		{[]string{}, exitFailure, "none.sock"},
+		{[]string{"--python", "3.10", "--dry-run"}, exitFailure, "environment.yml:4:5: the file asks for python=3.9, the command line for --python 3.10"},
+	} {
+		app, out, errs := buildApp(t)
+		code := app.Run(context.Background(), append([]string{"build"}, test.args...))
+		if code != test.code || !strings.Contains(errs.String(), test.want) {
+			t.Errorf("crun build %q ends with %d and says\n%s\nwant %d and %q", test.args, code, errs, test.code, test.want)
+		}
+		if out.Len() > 0 {
+			t.Errorf("crun build %q prints %q", test.args, out)
+		}
+	}
+}
+
+func TestBuildDryRun(t *testing.T) {
+	app, out, errs := buildApp(t)
+	if code := app.Run(context.Background(), []string{"build", "--dry-run", "--base", "ubuntu:24.04"}); code != 0 {
+		t.Fatalf("it ends with %d: %s", code, errs)
+	}
+	for _, want := range []string{"FROM ubuntu:24.04 AS solve\n", "\n# Files of the build context:\n", "\n#   request.json\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it prints\n%s\nwithout %q", out, want)
+		}
+	}
+	if !strings.Contains(errs.String(), "there is no ") {
+		t.Errorf("it says %q", errs)
+	}
+	entries, _ := os.ReadDir(app.Dir)
+	if len(entries) != 1 {
+		t.Errorf("it leaves %v", entries)
+	}
+}
+
+func TestBuildHelp(t *testing.T) {
+	app, out, _ := buildApp(t)
+	if code := app.Run(context.Background(), []string{"build", "--help"}); code != 0 || !strings.Contains(out.String(), "crun build --dry-run") {
+		t.Errorf("the help ends with %d and is\n%s", code, out)
+	}
+}
