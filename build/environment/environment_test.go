@@ -133,6 +133,7 @@ func TestRedact(t *testing.T) {
 		"git+ssh://git@example.org/x.git":                   "git+ssh://git@example.org/x.git",
 		"git+ssh://git:hunter2@example.org/x.git":           "git+ssh://git:***@example.org/x.git",
 		"https://conda.example.org/t/hunter2/lab":           "https://conda.example.org/t/***/lab",
+		"https://conda.example.org/t/x/t/hunter2/lab":       "https://conda.example.org/t/***/lab",
 		"https://example.org/x?token=hunter2&a=b":           "https://example.org/x?token=***&a=b",
 		"https://a.org/x?X-Amz-Signature=hunter2#y":         "https://a.org/x?X-Amz-Signature=***#y",
 		"http://u:hunter2@a.org and http://v:hunter2@b.org": "http://***@a.org and http://***@b.org",

@@ -15,6 +15,7 @@ func FuzzParse(f *testing.F) {
 			f.Add(c.file)
 		}
 	}
+	f.Add([]byte("channels:\n- https://0/t/00/t/0"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		env, findings, err := Parse(data, Options{FolderName: "folder"})
 		if err != nil {

@@ -76,8 +76,9 @@ func quote(value string) string {
 }
 
 var (
-	// conda's way to give a token: https://HOST/t/TOKEN/CHANNEL.
-	pathToken = lazyregexp.New(`^([^/?#]+)/t/[^/?#\s"']+`)
+	// conda's way to give a token: https://HOST/t/TOKEN/CHANNEL. Of several, none
+	// may be left, or it would be the token of what remains.
+	pathToken = lazyregexp.New(`^([^/?#]+)(?:/t/[^/?#\s"']+)+`)
 	// Names of query parameters that carry secrets, presigned addresses of
 	// object stores (X-Amz-Signature, sig) included.
 	queryToken = lazyregexp.New(`(?i)([?&])([a-z0-9_.-]*(?:token|secret|passw|api[_-]?key|access[_-]?key|signature|credential|sig|auth)[a-z0-9_.-]*=)[^&#\s"']*`)
