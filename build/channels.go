@@ -13,11 +13,9 @@ const (
 	defaultsHost = "https://repo.anaconda.com/"
 )
 
-// pypi is the index that pip uses by itself: its name in a lock, its address.
-const (
-	pypiName = "pypi"
-	pypiURL  = "https://pypi.org/simple"
-)
+// pypi is the index that pip uses by itself. It goes by this name in locks and
+// lists; its address is known to the installer, from pip.
+const pypi = "pypi"
 
 // channelsOf are the channels that env is solved with, first one first.
 func channelsOf(env *environment.Environment) []string {
@@ -47,24 +45,9 @@ func channelURL(channel string) string {
 	return channelHost + channel
 }
 
-// indexURL is the address of an index of a lock, indexName the reverse.
-func indexURL(index string) string {
-	if index == pypiName {
-		return pypiURL
-	}
-	return index
-}
-
-func indexName(url string) string {
-	if strings.TrimRight(url, "/") == pypiURL {
-		return pypiName
-	}
-	return url
-}
-
 // pipOptions are what a file says about where pip packages come from.
 type pipOptions struct {
-	// indexes are addresses, the one that comes first being the default.
+	// indexes are addresses, or pypi; the one that comes first is the default.
 	indexes []string
 	// other are options as uv takes them.
 	other []string
@@ -73,7 +56,7 @@ type pipOptions struct {
 // pipOptionsOf reads the options of the pip sections; environment.Unsupported
 // has refused all that are not here.
 func pipOptionsOf(env *environment.Environment) pipOptions {
-	first := pypiURL
+	first := pypi
 	var more, other []string
 	for _, section := range env.Pip {
 		for _, r := range section.Requirements {

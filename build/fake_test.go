@@ -50,7 +50,8 @@ func goodSolution() solution {
 			pkg("python", "3.9.18"), pkg("numpy", "1.26.4", "python >=3.9"), pkg("pytorch", "2.4.0", "python", "numpy >=1.19,<2", "__glibc >=2.17"),
 			pkg("pyyaml", "6.0", "python"),
 		},
-		Pip: []distribution{{Name: "tqdm", Version: "4.66.5", Index: pypiURL, Hashes: []string{"sha256:" + strings.Repeat("b", 64)}}},
+		Pip:     []distribution{{Name: "tqdm", Version: "4.66.5", Index: pypi, Hashes: []string{"sha256:" + strings.Repeat("b", 64)}}},
+		Indexes: []string{pypi},
 	}
 }
 

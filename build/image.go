@@ -66,9 +66,6 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 		pip := pipOptionsOf(env)
 		list := pipList{Prefix: env.EnvDir(), Indexes: pip.indexes, Options: pip.other}
 		for _, d := range l.Pip {
-			if d.Index != "" {
-				d.Index = indexURL(d.Index)
-			}
 			list.Packages = append(list.Packages, distribution(d))
 		}
 		image.Layers = append(image.Layers, dockerfiles.Layer{

@@ -151,7 +151,7 @@ func TestSecrets(t *testing.T) {
 	}
 	want := sourcesFile{
 		Channels: map[string][]string{"https://conda.anaconda.org/conda-forge": {"http://mirror.lab/cf"}},
-		Indexes:  map[string]string{"https://pypi.org/simple": "https://user:secret@mirror.lab/simple"},
+		Indexes:  map[string]string{"pypi": "https://user:secret@mirror.lab/simple"},
 	}
 	if diff := cmp.Diff(want, file); diff != "" {
 		t.Error(diff)

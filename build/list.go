@@ -34,6 +34,8 @@ type solution struct {
 	Miniconda []condaPackage `json:"miniconda"`
 	Conda     []condaPackage `json:"conda"`
 	Pip       []distribution `json:"pip"`
+	// Indexes are the request's, with pypi by its name however it was written.
+	Indexes []string `json:"indexes"`
 }
 
 // condaPackage is lock.Package in JSON.

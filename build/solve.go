@@ -96,14 +96,9 @@ func (p *Project) newLock(base lock.Base, s solution) *lock.Lock {
 		}
 	}
 	if len(s.Pip) > 0 {
-		for _, index := range pipOptionsOf(p.Environment).indexes {
-			l.Indexes = append(l.Indexes, indexName(index))
-		}
+		l.Indexes = s.Indexes
 	}
 	for _, d := range s.Pip {
-		if d.Index != "" {
-			d.Index = indexName(d.Index)
-		}
 		if d.URL == "" && !slices.Contains(l.Indexes, d.Index) {
 			l.Indexes = append(l.Indexes, d.Index) // a page of links
 		}

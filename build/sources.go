@@ -28,7 +28,7 @@ type Sources struct {
 // sourcesFile is what the installer reads (dockerfiles/installer/common.py).
 type sourcesFile struct {
 	// Channels has for each public address those that serve it here, Indexes
-	// the one that does.
+	// the one that does for each address or name.
 	Channels map[string][]string `json:"channels"`
 	Indexes  map[string]string   `json:"indexes"`
 }
@@ -42,7 +42,7 @@ func (s Sources) secrets(env *environment.Environment) map[string][]byte {
 		}
 	}
 	if s.PipIndex != "" {
-		file.Indexes[pypiURL] = s.PipIndex
+		file.Indexes[pypi] = s.PipIndex
 	}
 	// What the environment file says with a password is fetched with it, and
 	// known without it.

@@ -1,4 +1,5 @@
 """What all parts of the installer share."""
+import functools
 import json
 import os
 import subprocess
@@ -26,7 +27,7 @@ class Sources:
         if os.path.exists(self.path) and os.path.getsize(self.path):
             with open(self.path, encoding="utf-8") as file:
                 content = json.load(file)
-        # Public address to the addresses that serve it here.
+        # Public address, or name, to the addresses that serve it here.
         self.channels = content.get("channels") or {}
         self.indexes = content.get("indexes") or {}
 
@@ -36,19 +37,32 @@ class Sources:
             for name in ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"):
                 os.environ[name] = self.certificates
 
+    @functools.cached_property
+    def pypi(self):
+        """The address that pip uses by itself, from pip."""
+        from pip._internal.models.index import PyPI
+
+        return PyPI.simple_url.rstrip("/")
+
+    def index_name(self, url):
+        """url as a lock has it: pip's own index goes by its name."""
+        return "pypi" if url.rstrip("/") == self.pypi else url
+
     def index(self, url):
-        """The address that serves the index url here."""
-        return self.indexes.get(url, url)
+        """The address that serves an index here, given by address or name."""
+        name = self.index_name(url)
+        return self.indexes.get(name, self.pypi if name == "pypi" else url)
 
     def private(self, text):
         """text with each public address replaced by the one to use here."""
-        for public, real in sorted(self.indexes.items(), key=lambda pair: -len(pair[0])):
+        pairs = [(self.pypi if public == "pypi" else public, real) for public, real in self.indexes.items()]
+        for public, real in sorted(pairs, key=lambda pair: -len(pair[0])):
             text = text.replace(public, real)
         return text
 
     def public(self, text):
         """text as it may be shown and kept: with public addresses alone."""
-        pairs = list(self.indexes.items())
+        pairs = [*self.indexes.items(), ("pypi", self.pypi)]
         pairs += [(public, real) for public, reals in self.channels.items() for real in reals]
         for public, real in sorted(pairs, key=lambda pair: -len(pair[1])):
             text = text.replace(real.rstrip("/"), public.rstrip("/"))

@@ -165,7 +165,7 @@ def ask_pip(prefix, requirements, indexes):
             if vcs:
                 entry["url"] = f"{vcs['vcs']}+{entry['url']}@{vcs['commit_id']}"
         else:
-            entry["index"] = indexes[0]
+            entry["index"] = sources.index_name(indexes[0])
         entries.append(entry)
     return entries
 

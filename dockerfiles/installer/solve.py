@@ -9,7 +9,7 @@ from rattler.exceptions import FetchRepoDataError, GatewayError, SolverError
 
 import conda
 import pypi
-from common import Failure
+from common import Failure, sources
 
 
 def solve(request):
@@ -44,6 +44,7 @@ def solve(request):
         try:
             conda.install(records, prefix, request["platform"])
             answer["pip"] = pypi.compile_requirements(request, prefix, notes)
+            answer["indexes"] = [sources.index_name(url) for url in request["indexes"]]
         except pypi.NoSolution as error:
             return {"failure": {"kind": "pip", "text": str(error)}}
         finally:
