@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("IMAGE", image)
 			env.Setenv("DOCKER_CONFIG", filepath.Join(env.WorkDir, "home", ".docker"))
-			for _, name := range []string{"DOCKER_HOST", "CRUN_CONFIG"} {
+			for _, name := range []string{"DOCKER_HOST", "CRUN_CONFIG", "CRUN_E2E_BUILDKITD", "CRUN_E2E_PYPI"} {
 				if value := os.Getenv(name); value != "" {
 					env.Setenv(name, value)
 				}
@@ -72,6 +72,10 @@ func TestScripts(t *testing.T) {
 				return missing == "", nil
 			case "config":
 				return os.Getenv("CRUN_CONFIG") != "", nil
+			case "buildkitd":
+				return os.Getenv("CRUN_E2E_BUILDKITD") != "", nil
+			case "pypi":
+				return os.Getenv("CRUN_E2E_PYPI") != "", nil
 			}
 			return false, errUnknownCondition(condition)
 		},

@@ -5,10 +5,15 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
 
+. "$here/lib.sh"
+
 log=$(mktemp)
 trap 'rm -f "$log"; "$here/buildkitd.sh" stop' EXIT
 CRUN_E2E_BUILDKITD=$("$here/buildkitd.sh" start)
 export CRUN_E2E_BUILDKITD
+# The address that pip uses by itself, from pip: a script adds a password to it.
+CRUN_E2E_PYPI=$("$CACHE/work/tools/bin/python" -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)')
+export CRUN_E2E_PYPI
 
 status=0
 "${GO:-go}" test -count=1 -timeout 60m -v ./e2e "$@" >"$log" 2>&1 || status=$?
