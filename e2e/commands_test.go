@@ -33,6 +33,8 @@ import (
 //	soon PROGRAM [ARG...]           run until it succeeds
 //	killmonitor RUN                 kill -9 the run's monitor
 //	nomonitor RUN                   wait until the run has no monitor
+//	moments SIGNAL TARGET CODES     run again and again, and send a signal to the
+//	                                TARGET (foreground, monitor) later each time
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"exits":       cmdExits,
 	"begin":       cmdBegin,
@@ -45,6 +47,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"soon":        cmdSoon,
 	"killmonitor": cmdKillMonitor,
 	"nomonitor":   cmdNoMonitor,
+	"moments":     cmdMoments,
 }
 
 // patience bounds every wait of a script.

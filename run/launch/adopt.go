@@ -56,7 +56,7 @@ func (o *Owner) resume(ctx context.Context) (*connection, error) {
 	}
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
-		return nil, o.vanished()
+		return nil, o.vanished(ctx)
 	case err != nil:
 		return nil, err
 	case container.Status == "created":
@@ -64,9 +64,7 @@ func (o *Owner) resume(ctx context.Context) (*connection, error) {
 		if err := o.undo(ctx, o.state.Container, why); err != why {
 			return nil, err
 		}
-		if o.Ended != nil {
-			o.Ended(o.state)
-		}
+		o.tellEnded()
 		return nil, nil
 	}
 	c, err := o.rejoin(ctx)
@@ -89,7 +87,7 @@ func (o *Owner) resume(ctx context.Context) (*connection, error) {
 
 // findContainer looks for a container that was created and not written down.
 func (o *Owner) findContainer(ctx context.Context) error {
-	if o.state.Container != "" || o.state.Phase != record.Creating {
+	if o.state.Container != "" || o.state.Removed {
 		return nil
 	}
 	all, err := o.Engine.List(ctx)
@@ -114,33 +112,49 @@ func (o *Owner) finish(ctx context.Context) {
 	o.state.Removed = true
 }
 
-// vanished writes that the container is gone.
-func (o *Owner) vanished() error {
+// vanished writes that there is no container.
+func (o *Owner) vanished(ctx context.Context) error {
 	o.removeScratch()
 	s := &o.state
-	s.Finished, s.Removed = time.Now().UTC(), true
-	if report := o.shared(inside.ReportPath); report != nil {
-		// Init has written the end, and the monitor died before it could.
-		var r inside.Report
-		if json.Unmarshal(report, &r) == nil {
-			o.Record.Put(record.ReportFile, report)
-			s.Phase, s.ExitCode = record.Ended, &r.ExitCode
-			o.readReport(&r)
-			return errors.Join(o.Record.SetState(*s), o.complete())
-		}
-	}
-	code := ExitFailed
-	s.ExitCode = &code
+	s.Finished = time.Now().UTC()
 	if s.Phase == record.Creating {
-		s.Phase, s.Message = record.Failed, "crun was killed before the start"
-	} else {
-		s.Phase, s.Message = record.Lost, "the container vanished while nobody watched; how the run ended is not known"
-		s.ExitCode = nil
+		return o.unmade(ctx)
 	}
+	s.Removed = true
+	s.Phase, s.Message = record.Lost, "the container vanished while nobody watched; how the run ended is not known"
+	var r inside.Report
+	if report := o.shared(inside.ReportPath); report != nil && json.Unmarshal(report, &r) == nil {
+		// Init has written the end, and the monitor died before it could.
+		o.Record.Put(record.ReportFile, report)
+		s.Phase, s.Message, s.ExitCode = record.Ended, "", &r.ExitCode
+		o.readReport(&r)
+	}
+	o.event(string(s.Phase), nil)
+	return errors.Join(o.Record.SetState(*s), o.complete())
+}
+
+// unmade writes that the run was never started. Its container may be on its
+// way still.
+func (o *Owner) unmade(ctx context.Context) error {
+	s := &o.state
+	code := ExitFailed
+	s.Phase, s.Message, s.ExitCode = record.Failed, "crun was killed before the start", &code
 	o.event(string(s.Phase), nil)
 	if err := o.Record.SetState(*s); err != nil {
 		return err
 	}
+	o.tellEnded()
+	for end := time.Now().Add(o.Linger); s.Container == "" && time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(o.Retry):
+		}
+		if err := o.findContainer(ctx); err != nil {
+			return err // the next command looks again
+		}
+	}
+	o.finish(ctx)
 	return o.complete()
 }
 

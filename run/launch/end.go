@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,30 +15,54 @@ import (
 	"crun.dev/crun/run/record"
 )
 
-// drainTime bounds the wait for output behind the end of a container.
+// drainTime bounds the wait for output behind the end of a container, and for
+// the end behind the output.
 const drainTime = 10 * time.Second
 
 // see follows a running container to its end and completes the record.
 func (o *Owner) see(ctx context.Context, c *connection) error {
 	for {
-		exit := <-c.exit
-		if exit.Err == nil {
+		exit, err := o.exit(ctx, c)
+		if err == nil {
 			select {
 			case <-c.drained:
 			case <-time.After(drainTime):
 				o.log.Gap(0, "the engine did not end the output")
 			}
-			err := o.conclude(ctx, c.id, exit.Code)
+			err := o.conclude(ctx, c.id, exit)
 			c.close()
 			return err
 		}
 		// The engine went away, and maybe the container with it.
 		c.close()
 		<-c.drained
-		o.event("engine lost", map[string]string{"message": exit.Err.Error()})
-		var err error
+		o.event("engine lost", map[string]string{"message": err.Error()})
 		if c, err = o.reconnect(ctx); err != nil || c == nil {
 			return err
+		}
+	}
+}
+
+// errOutputLost says that the output ended, and the container did not.
+var errOutputLost = errors.New("the engine ended the output of a running container")
+
+// exit waits for the end. An error says that this connection does not tell it,
+// or not the output up to it.
+func (o *Owner) exit(ctx context.Context, c *connection) (int, error) {
+	drained := c.drained
+	var late <-chan time.Time
+	for {
+		select {
+		case exit := <-c.exit:
+			return exit.Code, exit.Err
+		case <-drained:
+			// As a rule the end comes right behind.
+			drained, late = nil, time.After(drainTime)
+		case <-late:
+			if container, err := o.Engine.State(ctx, c.id); err == nil && container.Status == "running" {
+				return 0, errOutputLost
+			}
+			late = nil
 		}
 	}
 }
@@ -90,15 +115,21 @@ func (o *Owner) complete() error {
 		o.warn(fmt.Errorf("the log is not whole: %w", err))
 	}
 	o.log.Close()
-	if o.Ended != nil {
-		o.Ended(o.state)
-	}
+	o.tellEnded()
 	err := o.Record.CompressLog()
 	if o.state.Removed {
 		o.unshare()
 	}
 	o.state.Complete = o.state.Removed && err == nil
 	return errors.Join(err, o.Record.SetState(o.state))
+}
+
+// tellEnded calls Ended, once.
+func (o *Owner) tellEnded() {
+	if o.Ended != nil && !o.told {
+		o.told = true
+		o.Ended(o.state)
+	}
 }
 
 // read fills the state with all that is known of the end.
@@ -135,13 +166,12 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	if memory := o.plan.Spec.Linux.Resources.Memory; memory != nil && memory.Limit != nil {
 		s.MemoryLimit = *memory.Limit
 	}
-	for name, data := range map[string][]byte{record.LimitsFile: limits, record.ReportFile: report} {
-		if data == nil {
-			continue
-		}
-		if err := o.Record.Put(name, data); err != nil {
-			o.warn(err)
-		}
+	kept := make([]error, 2)
+	all.Go(func() { kept[0] = o.keep(record.LimitsFile, limits) })
+	all.Go(func() { kept[1] = o.keep(record.ReportFile, report) })
+	all.Wait()
+	if err := errors.Join(kept...); err != nil {
+		o.warn(err)
 	}
 	var r inside.Report
 	if report == nil || json.Unmarshal(report, &r) != nil {
@@ -154,6 +184,14 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	o.readReport(&r)
 }
 
+// keep puts a file of init's into the record, where there is one.
+func (o *Owner) keep(name string, data []byte) error {
+	if data == nil {
+		return nil
+	}
+	return o.Record.Put(name, data)
+}
+
 // readReport fills the state with what init saw.
 func (o *Owner) readReport(r *inside.Report) {
 	s := &o.state
@@ -162,8 +200,14 @@ func (o *Owner) readReport(r *inside.Report) {
 	switch r.Reason {
 	case inside.ReasonRefused, inside.ReasonNotFound, inside.ReasonNotExec, inside.ReasonInitFailed:
 		s.Phase, s.Message = record.Failed, r.Message
+		if r.Reason == inside.ReasonRefused && s.Message == "" {
+			s.Message = refusal(r.Differences)
+		}
 	default:
-		s.Started, s.Finished = r.Started.UTC(), r.Ended.UTC()
+		// The engine's own times count the making of the container too.
+		if !r.Started.IsZero() && !r.Ended.IsZero() {
+			s.Started, s.Finished = r.Started.UTC(), r.Ended.UTC()
+		}
 	}
 	if c := r.Counters; c != nil {
 		if c.MemoryPeak != nil {
@@ -173,4 +217,15 @@ func (o *Owner) readReport(r *inside.Report) {
 			s.OOMKills = *c.OOMKills
 		}
 	}
+}
+
+// refusal is the sentence for limits that the kernel does not hold.
+func refusal(all []inside.Difference) string {
+	var texts []string
+	for _, d := range all {
+		if d.Refuse {
+			texts = append(texts, d.String())
+		}
+	}
+	return "the kernel does not hold what was asked: " + strings.Join(texts, "; ")
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +20,10 @@ import (
 	"crun.dev/crun/run/record"
 )
 
-var ids byte
+var (
+	ids      byte
+	testArgs = []string{"true"}
+)
 
 func testPlan(t *testing.T) *plan.Plan {
 	t.Helper()
@@ -32,7 +34,7 @@ func testPlan(t *testing.T) *plan.Plan {
 		Limits:  plan.Limits{Memory: &plan.Amount{Value: memory}},
 		Host:    plan.Host{CPUs: 8, Memory: 16 << 30, SwapLimit: true},
 		Image:   plan.ImageFacts{Image: plan.Image{Ref: "image", ID: "sha256:0"}},
-		Command: []string{"true"}, Project: "/project", Dir: "/project",
+		Command: testArgs, Project: "/project", Dir: "/project",
 		Account: plan.Account{User: "ann", UID: 1000, GID: 1000, Home: "/home/ann"},
 	})
 	if err != nil {
@@ -133,10 +135,13 @@ func hello(p *enginetest.Process) int {
 func TestStart(t *testing.T) {
 	f := newFixture(t, hello)
 	var said []string
-	f.owner.Ready = func(_ context.Context, container string, _ []string) error {
+	f.owner.Created = func(container string, _ []string) {
 		if f.fake.Containers()[0] != container {
-			t.Errorf("Ready was told of %s", container)
+			t.Errorf("Created was told of %s", container)
 		}
+		said = append(said, "created")
+	}
+	f.owner.Ready = func() error {
 		said = append(said, "ready")
 		return nil
 	}
@@ -157,7 +162,7 @@ func TestStart(t *testing.T) {
 	if got := f.log(); got != "hello\n<oops\n>" {
 		t.Errorf("log %q", got)
 	}
-	if want := []string{"ready", "started", "ended"}; !slices.Equal(said, want) {
+	if want := []string{"created", "ready", "started", "ended"}; !slices.Equal(said, want) {
 		t.Errorf("said %v, want %v", said, want)
 	}
 	for _, name := range []string{record.LimitsFile, record.ReportFile} {
@@ -254,7 +259,7 @@ func TestStartAndRemoveFail(t *testing.T) {
 
 func TestAbandoned(t *testing.T) {
 	f := newFixture(t, nil)
-	f.owner.Ready = func(context.Context, string, []string) error { return io.EOF }
+	f.owner.Ready = func() error { return io.EOF }
 	if err := f.owner.Start(t.Context(), nil, nil); !errors.Is(err, ErrAbandoned) {
 		t.Errorf("error %v, want ErrAbandoned", err)
 	}
@@ -263,172 +268,6 @@ func TestAbandoned(t *testing.T) {
 	}
 	if calls := f.fake.Calls(); slices.Contains(calls, "start") {
 		t.Errorf("calls %v", calls)
-	}
-}
-
-// TestKilled ends the monitor's goroutine at each call of the engine, before
-// and after it is carried out, as kill -9 ends its process, and lets another
-// monitor adopt the run.
-func TestKilled(t *testing.T) {
-	for _, after := range []bool{false, true} {
-		for stop := 1; ; stop++ {
-			f := newFixture(t, hello)
-			var mu sync.Mutex
-			count, killed, at := 0, false, ""
-			hook := func(name string) {
-				mu.Lock()
-				count++
-				if count == stop {
-					killed, at = true, name
-				}
-				dead := killed
-				mu.Unlock()
-				if dead {
-					runtime.Goexit()
-				}
-			}
-			if after {
-				f.fake.After = hook
-			} else {
-				f.fake.Fault = func(name string) error { hook(name); return nil }
-			}
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				f.owner.Start(context.Background(), nil, nil)
-			}()
-			<-done
-			mu.Lock()
-			name, over := at, !killed
-			mu.Unlock()
-			if over {
-				if stop < 5 {
-					t.Fatalf("only %d calls were seen", stop)
-				}
-				break
-			}
-			f.fake.Fault, f.fake.After = nil, nil
-			when := fmt.Sprintf("killed at call %d, %s (carried out: %v)", stop, name, after)
-			if err := f.newOwner().Adopt(t.Context()); err != nil && !strings.Contains(err.Error(), "killed before the start") {
-				t.Errorf("%s: adopting: %v", when, err)
-			}
-			s := f.clean(when)
-			switch s.Phase {
-			case record.Failed:
-				if s.Message != "crun was killed before the start" {
-					t.Errorf("%s: message %q", when, s.Message)
-				}
-			case record.Ended:
-				if *s.ExitCode != 137 {
-					t.Errorf("%s: exit code %d", when, *s.ExitCode)
-				}
-				if got := f.log(); strings.Count(got, "hello") != 1 || strings.Count(got, "oops") != 1 {
-					t.Errorf("%s: log %q", when, got)
-				}
-			case record.Lost: // killed between the removal and its writing down
-				if name != "remove" {
-					t.Errorf("%s: lost", when)
-				}
-			}
-		}
-	}
-}
-
-// TestEngineLost lets the engine go away in the middle of a run.
-func TestEngineLost(t *testing.T) {
-	started, again := make(chan struct{}), make(chan struct{})
-	f := newFixture(t, func(p *enginetest.Process) int {
-		fmt.Fprint(p.Stdout, "before ")
-		close(started)
-		<-again
-		fmt.Fprint(p.Stdout, "after")
-		return 4
-	})
-	done := make(chan error)
-	go func() { done <- f.owner.Start(context.Background(), nil, nil) }()
-	<-started
-	for !strings.Contains(f.log(), "before") {
-		time.Sleep(time.Millisecond)
-	}
-	var mu sync.Mutex
-	tries := 0
-	f.fake.Fault = func(name string) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if name == "state" && tries < 3 {
-			tries++
-			return engine.ErrUnreachable
-		}
-		return nil
-	}
-	f.fake.Break(engine.ErrUnreachable)
-	time.Sleep(20 * time.Millisecond)
-	close(again)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if s := f.clean("after the end"); *s.ExitCode != 4 {
-		t.Errorf("exit code %d", *s.ExitCode)
-	}
-	if got := f.log(); got != "before after" {
-		t.Errorf("log %q", got)
-	}
-}
-
-// TestVanished removes the container behind everybody's back.
-func TestVanished(t *testing.T) {
-	f := newFixture(t, func(p *enginetest.Process) int { <-p.Signals; return 0 })
-	running := make(chan struct{})
-	f.owner.Started = func() { close(running) }
-	ctx, cancel := context.WithCancel(context.Background())
-	go f.owner.Start(ctx, nil, nil)
-	<-running
-	for _, id := range f.fake.Containers() {
-		f.fake.Vanish(id)
-	}
-	cancel()
-	time.Sleep(10 * time.Millisecond)
-	if err := f.newOwner().Adopt(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s := f.state(); s.Phase != record.Lost && s.Phase != record.Ended {
-		t.Errorf("state %+v", s)
-	}
-}
-
-// TestFollower compares the engine's copy with what the record has.
-func TestFollower(t *testing.T) {
-	for _, c := range []struct{ have, copy, want string }{
-		{"", "abc", "abc"},
-		{"abc", "abc", "abc"},
-		{"abc", "abcdef", "abcdef"},
-		{"abc", "cdef", "abc[]cdef"}, // the engine dropped the beginning
-		{"abc", "abXdef", "abc[]Xdef"},
-		{"abc", "", "abc"},
-	} {
-		for size := 1; size <= 6; size++ {
-			f := newFixture(t, nil)
-			w, err := f.record.OpenLog(record.DefaultLogLimits)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range len(c.have) {
-				io.WriteString(w.Stdout(), c.have[i:i+1])
-				io.WriteString(w.Stderr(), "e")
-			}
-			follow := &follower{to: w.Stdout(), log: w, have: f.record.ReadLog(), until: w.Total()}
-			for rest := c.copy; rest != ""; {
-				n := min(size, len(rest))
-				if m, err := io.WriteString(follow, rest[:n]); m != n || err != nil {
-					t.Fatalf("wrote %d, %v", m, err)
-				}
-				rest = rest[n:]
-			}
-			w.Close()
-			if got := strings.ReplaceAll(f.log(), "<e>", ""); got != c.want {
-				t.Errorf("have %q, copy %q in pieces of %d: %q, want %q", c.have, c.copy, size, got, c.want)
-			}
-		}
 	}
 }
 

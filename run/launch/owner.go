@@ -36,9 +36,16 @@ type Owner struct {
 	// Retry is the pause between two tries to reach an engine that went away.
 	Retry time.Duration
 
-	// Ready is called once the container is there with its log attached; the
-	// command is started when it returns nil, and not at all otherwise.
-	Ready func(ctx context.Context, container string, warnings []string) error
+	// Linger is how long adoption looks for the container of a monitor that
+	// died before it could write that there is one: an engine finishes what it
+	// has begun.
+	Linger time.Duration
+
+	// Created is called once the container is there.
+	Created func(container string, warnings []string)
+	// Ready is called once the log is attached too; the command is started
+	// when it returns nil, and not at all otherwise.
+	Ready func() error
 	// Started is called once the command runs.
 	Started func()
 	// Ended is called once the container is removed and the state written, or
@@ -48,6 +55,7 @@ type Owner struct {
 	plan  *plan.Plan
 	state record.State
 	log   *record.LogWriter
+	told  bool // Ended has been called
 }
 
 // cleanupTime bounds what is done behind a run that failed or was given up.
@@ -113,12 +121,15 @@ func (o *Owner) start(ctx context.Context, secrets map[string]string, files []en
 		o.removeScratch()
 		return nil, o.failed(err)
 	}
-	o.event("created", map[string]string{"container": id})
 	defer func() {
 		if err != nil {
 			err = o.undo(ctx, id, err)
 		}
 	}()
+	if o.Created != nil {
+		o.Created(id, warnings)
+	}
+	o.event("created", map[string]string{"container": id})
 	o.state.Container, o.state.Monitor = id, os.Getpid()
 	o.state.Warnings = append(o.state.Warnings, warnings...)
 	if err := o.Record.SetState(o.state); err != nil {
@@ -134,7 +145,7 @@ func (o *Owner) start(ctx context.Context, secrets map[string]string, files []en
 		}
 	}()
 	if o.Ready != nil {
-		if err := o.Ready(ctx, id, warnings); err != nil {
+		if err := o.Ready(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrAbandoned, err)
 		}
 	}
@@ -269,27 +280,6 @@ func (o *Owner) warn(err error) {
 // event notes what the monitor did. A run does not fail for want of it.
 func (o *Owner) event(what string, attrs map[string]string) {
 	o.Record.AddEvent(record.Event{By: "monitor", What: what, Attrs: attrs})
-}
-
-// makeScratch makes the run's /tmp on disk. The command runs as the caller,
-// whose folder it is.
-func (o *Owner) makeScratch() error {
-	if o.plan.Scratch == "" {
-		return nil
-	}
-	if err := os.Mkdir(o.plan.Scratch, 0o700); err != nil && !os.IsExist(err) {
-		return fmt.Errorf("making the run's tmpdir: %w; see 'scratch' in /etc/crun/config.yaml, or use --tmpdir SIZE for one in memory", err)
-	}
-	return nil
-}
-
-func (o *Owner) removeScratch() {
-	if o.plan.Scratch == "" {
-		return
-	}
-	if err := os.RemoveAll(o.plan.Scratch); err != nil {
-		o.warn(fmt.Errorf("the run's tmpdir is still there: %w", err))
-	}
 }
 
 // Fail writes that the run could not even be tried, and gives why back.

@@ -68,8 +68,11 @@ func (s *Session) Begin() error {
 	if s.opts.Stdin != nil {
 		go func() {
 			io.Copy(s.stream, s.opts.Stdin)
-			// The end of a terminal's input is a character, which the other
-			// side has read.
+			// The end of a terminal's input is a character. One of ours has sent
+			// it on already; a pipe (echo ... | crun run -t ...) has not.
+			if s.opts.TTY && s.opts.Terminal == nil {
+				io.WriteString(s.stream, "\x04")
+			}
 			if !s.opts.TTY {
 				s.stream.CloseWrite()
 			}

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -28,9 +27,10 @@ func (s *slowWriter) Write(p []byte) (int, error) {
 func (f *fixture) session(opts SessionOptions, wait func(*Session)) {
 	f.t.Helper()
 	var session *Session
-	f.owner.Ready = func(ctx context.Context, container string, _ []string) (err error) {
-		opts.Engine, opts.Container = f.fake, container
-		if session, err = Attach(ctx, opts); err != nil {
+	opts.Engine = f.fake
+	f.owner.Created = func(container string, _ []string) { opts.Container = container }
+	f.owner.Ready = func() (err error) {
+		if session, err = Attach(f.t.Context(), opts); err != nil {
 			return err
 		}
 		return session.Begin()

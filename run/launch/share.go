@@ -65,11 +65,13 @@ func (o *Owner) share(files []engine.File) (*plan.Plan, error) {
 // bytes. Init's are a few KiB.
 const maxShared = 1 << 20
 
-// shared reads a file of inside.Dir from the folder of the record; nil where
+func (o *Owner) shared(name string) []byte { return ReadShared(o.Record.Dir(), name) }
+
+// ReadShared reads a file of inside.Dir from the folder of a record; nil where
 // there is none. What is no plain file is none: the run could have put a link
 // to any file of the caller's there.
-func (o *Owner) shared(name string) []byte {
-	root, err := os.OpenRoot(ShareDir(o.Record.Dir()))
+func ReadShared(recordDir, name string) []byte {
+	root, err := os.OpenRoot(ShareDir(recordDir))
 	if err != nil {
 		return nil
 	}

@@ -17,8 +17,8 @@ var ErrDetached = errors.New("detached")
 // ErrBrokenPipe is ErrDetached because nobody reads the output any more.
 var ErrBrokenPipe = errors.New("nobody reads the output")
 
-// drainIdle bounds the wait for output behind the end of a run.
-const drainIdle = 5 * time.Second
+// DrainIdle bounds the wait for output behind the end of a run.
+const DrainIdle = 5 * time.Second
 
 // Foreground follows a run that has been started to its end.
 type Foreground struct {
@@ -39,7 +39,7 @@ type Foreground struct {
 // to leave it: ErrDetached, ErrBrokenPipe. A monitor that dies is replaced.
 func (f *Foreground) Follow(ctx context.Context) (record.State, error) {
 	var interrupts launch.Interrupts
-	var kill <-chan time.Time
+	var kill, late <-chan time.Time
 	output := f.Session.Output()
 	messages := f.Client.Messages()
 	for {
@@ -52,7 +52,7 @@ func (f *Foreground) Follow(ctx context.Context) (record.State, error) {
 					return f.await(ctx, err)
 				}
 			case m.What == Ended:
-				f.Session.Drain(drainIdle)
+				f.Session.Drain(DrainIdle)
 				if f.Session.BrokenPipe() {
 					return *m.State, ErrBrokenPipe
 				}
@@ -65,6 +65,9 @@ func (f *Foreground) Follow(ctx context.Context) (record.State, error) {
 			if f.Session.BrokenPipe() {
 				return record.State{}, ErrBrokenPipe
 			}
+			late = time.After(DrainIdle) // as a rule the end comes right behind
+		case <-late:
+			f.Warn(errors.New("the engine has ended the output, but not the run; crun logs -f shows the rest"))
 		case <-kill:
 			f.send("SIGKILL")
 		case signal := <-f.Signals:
@@ -91,7 +94,7 @@ func (f *Foreground) send(signal string) {
 	// Not in this goroutine: an engine that hangs must not keep the third
 	// Ctrl-C from being heard.
 	go func() {
-		if err := f.Send(signal); err != nil && f.Warn != nil {
+		if err := f.Send(signal); err != nil {
 			f.Warn(err)
 		}
 	}()
@@ -123,7 +126,7 @@ func (f *Foreground) await(ctx context.Context, why error) (record.State, error)
 		if over {
 			state, err := f.Record.State()
 			if err == nil {
-				f.Session.Drain(drainIdle)
+				f.Session.Drain(DrainIdle)
 			}
 			return state, err
 		}

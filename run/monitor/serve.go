@@ -35,6 +35,9 @@ type Server struct {
 	Messages io.Writer
 	Lock     *record.Lock
 
+	// Linger is that of the Owner: 15 s where it is not set.
+	Linger time.Duration
+
 	mu sync.Mutex
 }
 
@@ -48,7 +51,8 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 	defer s.Lock.Unlock()
 	owner := &launch.Owner{
 		Log:     record.DefaultLogLimits,
-		Retry:   2 * time.Second,
+		Retry:   time.Second,
+		Linger:  s.Linger,
 		Started: func() { s.send(Message{What: Started}) },
 		Ended:   func(state record.State) { s.send(Message{What: Ended, State: &state}) },
 	}
@@ -73,6 +77,9 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 func (s *Server) inherit() (err error) {
 	if s.Stdin == nil {
 		s.Stdin = os.Stdin
+	}
+	if s.Linger == 0 {
+		s.Linger = 15 * time.Second
 	}
 	if s.Lock == nil {
 		if s.Lock, err = record.InheritLock(lockFD); err != nil {
@@ -119,8 +126,10 @@ func (s *Server) start(ctx context.Context, id string, owner *launch.Owner) erro
 	}
 	defer owner.Engine.Close()
 	owner.Share = request.Share
-	owner.Ready = func(ctx context.Context, container string, warnings []string) error {
+	owner.Created = func(container string, warnings []string) {
 		s.send(Message{What: Created, Container: container, Warnings: warnings})
+	}
+	owner.Ready = func() error {
 		line, err := lines.ReadString('\n')
 		if err == nil && line != goLine+"\n" {
 			err = fmt.Errorf("%q came where %q should", line, goLine)

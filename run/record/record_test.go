@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,6 +141,28 @@ func TestNames(t *testing.T) {
 	}
 	if _, err := store.Find(first.ID[:1]); !errors.Is(err, ErrAmbiguous) {
 		t.Errorf("Find(shared prefix): %v, want ErrAmbiguous", err)
+	}
+}
+
+// TestNameRace lets commands ask for one name at once.
+func TestNameRace(t *testing.T) {
+	store := testStore(t)
+	var won atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		p := testPlan("train")
+		all.Go(func() {
+			if _, _, err := store.Create(p, NewState(time.Now(), nil)); err == nil {
+				won.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d runs got the name", won.Load())
+	}
+	if records, _ := store.List(); len(records) != 1 {
+		t.Errorf("%d records", len(records))
 	}
 }
 

@@ -13,6 +13,7 @@ func commands(app *App) []*cobra.Command {
 		newRmCmd(app, nil),
 		newInspectCmd(app, nil),
 		newMonitorCmd(app),
+		newProfilesCmd(app),
 		newVersionCmd(app),
 	}
 }

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"crun.dev/crun/run/inside"
+	"crun.dev/crun/run/launch"
 	"crun.dev/crun/run/plan"
 	"crun.dev/crun/run/record"
 )
@@ -41,7 +44,7 @@ counters of its end.`,
 			if runF != nil {
 				return runF(o)
 			}
-			return app.inspect(o)
+			return app.inspect(cmd.Context(), o)
 		},
 	}
 	addOutputFlag(cmd, &o.output)
@@ -58,7 +61,7 @@ type inspection struct {
 	Record string         `json:"record"` // the folder
 }
 
-func (app *App) inspect(o *inspectOptions) error {
+func (app *App) inspect(ctx context.Context, o *inspectOptions) error {
 	store, err := app.openStore()
 	if err != nil {
 		return err
@@ -80,6 +83,11 @@ func (app *App) inspect(o *inspectOptions) error {
 	}
 	for name, to := range map[string]any{record.LimitsFile: &all.Limits, record.ReportFile: &all.Report} {
 		data, err := r.Get(name)
+		if err == nil && data == nil {
+			// One that still runs: from the folder that it shares, else from
+			// inside.
+			data = app.readInside(ctx, r, &all.State, name)
+		}
 		if err == nil && data != nil {
 			err = json.Unmarshal(data, to)
 		}
@@ -91,6 +99,26 @@ func (app *App) inspect(o *inspectOptions) error {
 		return app.printJSON(all)
 	}
 	return app.printInspection(&all)
+}
+
+// readInside reads what init has written up to now; nil where it has not.
+func (app *App) readInside(ctx context.Context, r *record.Record, s *record.State, name string) []byte {
+	if s.Phase != record.Running {
+		return nil
+	}
+	if data := launch.ReadShared(r.Dir(), name); data != nil {
+		return data
+	}
+	e, err := app.engineAt(ctx, s.Engine)
+	if err != nil {
+		return nil
+	}
+	defer e.Close()
+	data, err := e.ReadFile(ctx, s.Container, path.Join(inside.Dir, name))
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 func (app *App) printInspection(all *inspection) error {

@@ -86,7 +86,7 @@ func (app *App) logs(ctx context.Context, o *logsOptions) error {
 	if !o.follow {
 		return nil
 	}
-	return p.follow(ctx, r, log)
+	return app.followLog(ctx, store, r, log, p)
 }
 
 // pollEvery is how often the log of a run is looked at for more.
@@ -121,20 +121,27 @@ func (p *logPrinter) copy(log *record.LogReader) error {
 	}
 }
 
-// follow prints what comes until the run is over.
-func (p *logPrinter) follow(ctx context.Context, r *record.Record, log *record.LogReader) error {
+// followLog prints what comes until the run is over.
+func (app *App) followLog(ctx context.Context, store *record.Store, r *record.Record, log *record.LogReader, p *logPrinter) error {
 	for {
 		// First whether it is over, then what it wrote.
 		state, err := r.State()
-		over := err != nil || state.Phase.Over() || !r.Owned()
-		if err := p.copy(log); err != nil {
-			return err
+		owned := r.Owned()
+		if copied := p.copy(log); copied != nil {
+			return copied
 		}
-		if over {
-			if errors.Is(err, record.ErrGone) {
-				return nil
-			}
+		switch {
+		case errors.Is(err, record.ErrGone):
+			return nil
+		case err != nil || state.Phase.Over():
 			return err
+		case !owned:
+			app.sweep(store) // another monitor writes on
+			if !r.Owned() {
+				if state, err := r.State(); err == nil && !state.Phase.Over() {
+					return fmt.Errorf("the log of run %s has ended, and the run has not: it has no monitor", r.ID)
+				}
+			}
 		}
 		select {
 		case <-ctx.Done():

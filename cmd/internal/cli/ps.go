@@ -177,7 +177,7 @@ func (app *App) nameStrays(ctx context.Context, known map[string]bool) {
 		return
 	}
 	for _, c := range strays(containers, known, app.account().UID) {
-		app.warn(fmt.Sprintf("container crun-%s (%s) is a run without a record; docker rm -f crun-%s removes it", c.Run, c.Status, c.Run))
+		app.warn(fmt.Sprintf("container crun-%s (%s) has no record here; docker rm -f crun-%s removes it", c.Run, c.Status, c.Run))
 	}
 }
 

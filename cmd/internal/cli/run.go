@@ -172,19 +172,24 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 func (app *App) run(ctx context.Context, o *runOptions) error {
 	j, err := app.prepare(ctx, o)
 	if err != nil {
-		return withCode(exitEngine, err)
+		return runError(err)
 	}
 	defer j.engine.Close()
 	if o.dryRun {
 		return app.printPlan(j.plan, o.output)
 	}
-	err = app.start(ctx, j)
-	if err != nil && errors.Is(err, context.Canceled) {
+	return runError(app.start(ctx, j))
+}
+
+// runError gives an error the exit code of a run that crun or the engine could
+// not start or follow, or of one that was interrupted before its start.
+func runError(err error) error {
+	var coded *exitError
+	switch {
+	case err == nil || errors.As(err, &coded):
+		return err
+	case errors.Is(err, context.Canceled):
 		return withCode(exitSIGINT, errors.New("interrupted before the start; nothing is left behind"))
 	}
-	var coded *exitError
-	if err != nil && !errors.As(err, &coded) {
-		err = withCode(exitEngine, err)
-	}
-	return err
+	return withCode(exitEngine, err)
 }

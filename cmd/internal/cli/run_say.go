@@ -57,17 +57,16 @@ func shortImage(i plan.Image) string {
 }
 
 // sayEnd is the line at the end of a run. What went wrong is said with -q too.
-func (app *App) sayEnd(p *plan.Plan, s *record.State) {
+// The first of the record's warnings, as many as warned, have been said.
+func (app *App) sayEnd(p *plan.Plan, s *record.State, warned int) {
 	text, clean := describeEnd(p, s)
 	if clean {
 		app.note("%s", text)
 	} else if text != "" {
 		fmt.Fprintf(app.Err, "crun: %s\n", text)
 	}
-	if s.Phase == record.Ended {
-		for _, w := range s.Warnings {
-			app.warn(w)
-		}
+	for _, w := range s.Warnings[min(warned, len(s.Warnings)):] {
+		app.warn(w)
 	}
 }
 
@@ -78,10 +77,10 @@ func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
 	switch {
 	case s.Phase == record.Lost:
 		return fmt.Sprintf("run %s is lost: %s%s", p.Name, s.Message, log), false
+	case s.Phase == record.Failed && !s.Started.IsZero():
+		// Init has said why, where the command would have written.
+		return fmt.Sprintf("run %s did not start its command%s", p.Name, log), false
 	case s.Phase == record.Failed:
-		if s.Message == "" {
-			return "", false // init has said it
-		}
 		return fmt.Sprintf("run %s could not start: %s", p.Name, s.Message), false
 	case s.ExitCode != nil && *s.ExitCode == 0:
 		return fmt.Sprintf("run %s ended after %s%s%s", p.Name, after, memoryText(s), memoryHint(s)), true

@@ -63,6 +63,7 @@ type foreground struct {
 	client  *monitor.Client
 	signals chan os.Signal
 	session *launch.Session
+	warned  int // how many of the record's warnings have been said
 }
 
 func (f *foreground) run(ctx context.Context) error {
@@ -72,17 +73,17 @@ func (f *foreground) run(ctx context.Context) error {
 	}
 	if !f.job.options.detach {
 		if err := f.attach(ctx, container); err != nil {
-			return errors.Join(err, f.abandon())
+			return f.abandon(err)
 		}
 		defer f.session.Close()
 	}
 	if ctx.Err() != nil {
-		return errors.Join(f.abandon(), ctx.Err())
+		return f.abandon(ctx.Err())
 	}
 	f.app.sayStart(f.job)
 	if f.session != nil {
 		if err := f.session.Begin(); err != nil {
-			return errors.Join(fmt.Errorf("taking the terminal: %w", err), f.abandon())
+			return f.abandon(fmt.Errorf("taking the terminal: %w", err))
 		}
 	}
 	if err := f.client.Go(); err != nil {
@@ -90,12 +91,21 @@ func (f *foreground) run(ctx context.Context) error {
 	}
 	// A signal from here on is for the run.
 	ctx = context.WithoutCancel(ctx)
-	if err := f.started(); err != nil {
+	over, err := f.started()
+	switch {
+	case err != nil:
+		if f.session != nil {
+			f.session.Close()
+		}
 		return err
-	}
-	if f.job.options.detach {
+	case f.job.options.detach && (over == nil || over.Phase == record.Ended):
 		fmt.Fprintln(f.app.Out, f.job.plan.Name)
 		return nil
+	case f.job.options.detach:
+		return f.ended(over)
+	case over != nil:
+		f.session.Drain(monitor.DrainIdle)
+		return f.ended(over)
 	}
 	f.session.Started(ctx)
 	return f.follow(ctx, container)
@@ -110,31 +120,42 @@ func (f *foreground) created(ctx context.Context) (container string, err error) 
 			return "", f.monitorDied()
 		case m.What == monitor.Created:
 			for _, w := range m.Warnings {
-				f.app.warn(w)
+				f.app.warnOnce(f.job.plan.Project, w)
 			}
+			f.warned = len(m.Warnings)
 			return m.Container, nil
 		}
 		return "", failure(m)
 	case <-ctx.Done():
-		return "", errors.Join(f.abandon(), ctx.Err())
+		return "", f.abandon(ctx.Err())
 	}
 }
 
-// started waits until the command runs.
-func (f *foreground) started() error {
-	m, ok := <-f.client.Messages()
-	switch {
-	case !ok:
-		// It may have died on either side of the start, which is for another
-		// monitor to find out.
-		return nil
-	case m.What == monitor.Started:
-		return nil
+// started waits until the command runs. Where its monitor dies in this moment,
+// another one finds out on which side of the start that was; the run may be
+// over then.
+func (f *foreground) started() (over *record.State, err error) {
+	for {
+		m, ok := <-f.client.Messages()
+		switch {
+		case ok && m.What == monitor.Started:
+			return nil, nil
+		case ok && m.What == monitor.Ended:
+			return m.State, nil
+		case ok:
+			return nil, failure(m)
+		}
+		lock, err := f.record.TryLock()
+		if errors.Is(err, record.ErrLocked) {
+			return nil, nil // another command was faster; following copes
+		}
+		if err != nil {
+			return nil, err
+		}
+		if f.client, err = monitor.Adopt(f.record, lock); err != nil {
+			return nil, err
+		}
 	}
-	if f.session != nil {
-		f.session.Close()
-	}
-	return failure(m)
 }
 
 // failure is what a monitor that could not start the run has told.
@@ -165,21 +186,22 @@ func (f *foreground) monitorDied() error {
 	return err
 }
 
-// abandon gives the run up before its start, and waits until nothing is left.
-func (f *foreground) abandon() error {
+// abandon gives the run up before its start for why, and waits until nothing
+// is left. The error is why, or that something is left.
+func (f *foreground) abandon(why error) error {
 	f.client.Abandon()
 	deadline := time.After(abandonTime)
 	for {
 		select {
 		case m, ok := <-f.client.Messages():
 			if !ok {
-				return nil
+				return why
 			}
 			if m.What == monitor.Failed {
 				return errors.New(m.Error)
 			}
 		case <-deadline:
-			return fmt.Errorf("the monitor of run %s is still cleaning up", f.job.plan.Name)
+			return fmt.Errorf("the monitor of run %s is still cleaning up; crun ps tells when it is gone", f.job.plan.Name)
 		}
 	}
 }
@@ -227,8 +249,13 @@ func (f *foreground) follow(ctx context.Context, container string) error {
 	case err != nil:
 		return fmt.Errorf("following run %s: %w", p.Name, err)
 	}
-	f.app.sayEnd(p, &state)
-	if code := exitCodeOf(&state); code != 0 {
+	return f.ended(&state)
+}
+
+// ended says how the run ended, and gives its exit code.
+func (f *foreground) ended(s *record.State) error {
+	f.app.sayEnd(f.job.plan, s, f.warned)
+	if code := exitCodeOf(s); code != 0 {
 		return &exitError{code: code}
 	}
 	return nil
