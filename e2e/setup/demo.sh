@@ -5,7 +5,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 root=$(cd "$here/../.." && pwd)
 
-step() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
+step() { printf '\n$ %s\n' "$*"; }
 
 # registries_answer tells whether the channel and the base image that crun
 # takes by itself are to be had from here.
