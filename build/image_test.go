@@ -2,9 +2,6 @@ package build
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,27 +11,8 @@ import (
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/lock"
 	"crun.dev/crun/dockerfiles"
+	"crun.dev/crun/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		rewrite(t, file, got)
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is another (go test -update writes it anew):\n%s", file, diff)
-	}
-}
 
 func testLock(p *Project) *lock.Lock {
 	return p.newLock(lock.Base{Reference: baseName, ImageID: "sha256:" + strings.Repeat("c", 64)}, goodSolution())
@@ -57,7 +35,7 @@ func TestImageOfALock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "image.txt", dump(context))
+	golden.Check(t, "image.txt", dump(context))
 }
 
 func TestSolveOfAProject(t *testing.T) {
@@ -66,7 +44,7 @@ func TestSolveOfAProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "solve.txt", dump(context))
+	golden.Check(t, "solve.txt", dump(context))
 }
 
 // The edit of a light package must leave the heavy layer as it is.

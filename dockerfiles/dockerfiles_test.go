@@ -1,33 +1,11 @@
 package dockerfiles
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"crun.dev/crun/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is another (go test -update writes it anew):\n%s", file, diff)
-	}
-}
 
 func image() Image {
 	return Image{
@@ -49,7 +27,7 @@ func TestRenderImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "image.Dockerfile", context.Dockerfile)
+	golden.Check(t, "image.Dockerfile", context.Dockerfile)
 	again, _ := RenderImage(image())
 	if again.Dockerfile != context.Dockerfile {
 		t.Error("the same input gives another Dockerfile")
@@ -66,7 +44,7 @@ func TestRenderImageOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "empty.Dockerfile", context.Dockerfile)
+	golden.Check(t, "empty.Dockerfile", context.Dockerfile)
 }
 
 func TestRenderSolve(t *testing.T) {
@@ -74,7 +52,7 @@ func TestRenderSolve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "solve.Dockerfile", context.Dockerfile)
+	golden.Check(t, "solve.Dockerfile", context.Dockerfile)
 	if string(context.Files[RequestFile]) != "{}" {
 		t.Errorf("%s is %q", RequestFile, context.Files[RequestFile])
 	}

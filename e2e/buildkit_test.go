@@ -12,8 +12,10 @@ import (
 	"crun.dev/crun/internal/endpoint"
 )
 
-// buildJob builds a Dockerfile on the engine, or on the buildkitd at address.
-func buildJob(t *testing.T, address, dockerfile string) (progress string, err error) {
+const buildBase = "crun-local/bookworm:base"
+
+// buildEngine gives the engine, where it has the base image.
+func buildEngine(t *testing.T) *buildkit.Engine {
 	t.Helper()
 	ep, err := endpoint.Find(endpoint.Options{Getenv: os.Getenv})
 	if err != nil {
@@ -23,16 +25,21 @@ func buildJob(t *testing.T, address, dockerfile string) (progress string, err er
 	if err != nil {
 		t.Skip(err)
 	}
-	defer engine.Close()
-	const base = "crun-local/bookworm:base"
-	if _, err := engine.Image(t.Context(), base); err != nil {
+	t.Cleanup(func() { engine.Close() })
+	if _, err := engine.Image(t.Context(), buildBase); err != nil {
 		t.Skip(err)
 	}
+	return engine
+}
+
+// buildJob builds a Dockerfile on the engine, or on the buildkitd at address.
+func buildJob(t *testing.T, address, dockerfile string) (progress string, err error) {
+	t.Helper()
 	var out bytes.Buffer
-	builder := buildkit.New(engine, buildkit.Options{Address: address, Progress: "plain", Out: &out})
+	builder := buildkit.New(buildEngine(t), buildkit.Options{Address: address, Progress: "plain", Out: &out})
 	defer builder.Close()
 	_, err = builder.File(t.Context(), buildkit.Job{
-		Title: "building a test", Dockerfile: "FROM " + base + " AS test\n" + dockerfile, Target: "test", Local: []string{base},
+		Title: "building a test", Dockerfile: "FROM " + buildBase + " AS test\n" + dockerfile, Target: "test", Local: []string{buildBase},
 		NoCacheStages: []string{"test"},
 	}, "/etc/debian_version", "")
 	return out.String(), err
@@ -77,22 +84,10 @@ func TestFailedSteps(t *testing.T) {
 // A build that is canceled must not spoil the same build for the next one: see
 // buildkit's cancelGently.
 func TestCanceledBuildCanBeRepeated(t *testing.T) {
-	ep, err := endpoint.Find(endpoint.Options{Getenv: os.Getenv})
-	if err != nil {
-		t.Skip(err)
-	}
-	engine, err := buildkit.NewEngine(ep)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer engine.Close()
-	const base = "crun-local/bookworm:base"
-	if _, err := engine.Image(t.Context(), base); err != nil {
-		t.Skip(err)
-	}
+	engine := buildEngine(t)
 	job := buildkit.Job{
 		Title: "building a test", Target: "test",
-		Dockerfile: "FROM " + base + " AS test\nRUN --mount=type=bind,source=list.json,target=/list.json --mount=type=secret,id=crun-ca,target=/run/ca.pem sleep 3\n",
+		Dockerfile: "FROM " + buildBase + " AS test\nRUN --mount=type=bind,source=list.json,target=/list.json --mount=type=secret,id=crun-ca,target=/run/ca.pem sleep 3\n",
 		Files:      map[string][]byte{"list.json": []byte(strings.Repeat(" ", os.Getpid()%1000) + t.TempDir())},
 		Secrets:    map[string][]byte{"crun-ca": []byte("x")},
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"crun.dev/crun/internal/names"
 	"crun.dev/crun/profiles"
 	"crun.dev/crun/run/plan"
 )
@@ -53,8 +54,8 @@ func (app *App) runEnv(o *runOptions, profile *profiles.Profile) (*runVars, erro
 	}
 	for _, arg := range o.env {
 		name, value, given := strings.Cut(arg, "=")
-		if err := checkVarName(name); err != nil {
-			errs = append(errs, fmt.Errorf("-e %s: %w", arg, err))
+		if err := checkVarName(name, given); err != nil {
+			errs = append(errs, fmt.Errorf("-e: %w", err))
 			continue
 		}
 		if given {
@@ -104,7 +105,7 @@ func (app *App) readEnvFile(name string) ([]plan.EnvVar, error) {
 			continue
 		}
 		key, value, given := strings.Cut(line, "=")
-		if err := checkVarName(key); err != nil {
+		if err := checkVarName(key, given); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 		if !given {
@@ -120,17 +121,19 @@ func (app *App) readEnvFile(name string) ([]plan.EnvVar, error) {
 	return all, nil
 }
 
-// checkVarName holds a variable to what every program can read.
-func checkVarName(name string) error {
-	for i, r := range name {
-		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return fmt.Errorf("%q is no name of a variable: letters, digits and _, no digit first", name)
-		}
+// checkVarName holds a variable to what every program can read. What may be a
+// value is not repeated: one without a name before it, or all of a text that
+// was not given as NAME=VALUE.
+func checkVarName(name string, given bool) error {
+	switch {
+	case names.IsVariable(name):
+		return nil
+	case name == "":
+		return errors.New("the name of the variable is empty: write NAME=VALUE, or NAME")
+	case !given:
+		return errors.New("a text without = is no name of a variable (it is not shown, for it may be a value): write NAME=VALUE, or NAME, of letters, digits and _, no digit first")
 	}
-	if name == "" {
-		return errors.New("the name of the variable is empty")
-	}
-	return nil
+	return fmt.Errorf("%q is no name of a variable: letters, digits and _, no digit first", name)
 }
 
 // limitsOf converts a profile to what a plan is made from; its fields have

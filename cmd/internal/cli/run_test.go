@@ -241,6 +241,7 @@ func TestRunEnv(t *testing.T) {
 	app := runApp(t, map[string]string{"TOKEN": "secret", "KEY": "also"})
 	os.WriteFile(filepath.Join(app.Dir, "env"), []byte("\ufeff# comment\n\nA=1\nB=x=y z\nTOKEN\nGONE\n"), 0o644)
 	os.WriteFile(filepath.Join(app.Dir, "bad"), []byte("A=1\n1X=2\n"), 0o644)
+	os.WriteFile(filepath.Join(app.Dir, "torn"), []byte("+secret/\n"), 0o644)
 	profile, err := app.runProfile(&job{options: &runOptions{profile: "small"}})
 	if err != nil {
 		t.Fatal(err)
@@ -265,11 +266,16 @@ func TestRunEnv(t *testing.T) {
 		{runOptions{env: []string{"GONE"}}, "GONE is not set here"},
 		{runOptions{env: []string{"=x"}}, "name of the variable is empty"},
 		{runOptions{env: []string{"a-b=1"}}, "no name of a variable"},
+		{runOptions{env: []string{"1A=secret"}}, `-e: "1A" is no name`},
+		{runOptions{env: []string{"sk-secret"}}, "-e: a text without = is no name"},
 		{runOptions{envFiles: []string{"bad"}}, `bad:2: "1X"`},
+		{runOptions{envFiles: []string{"torn"}}, "torn:1: a text without = is no name"},
 		{runOptions{envFiles: []string{"nowhere"}}, "--env-file nowhere: no such file"},
 	} {
 		if _, err := app.runEnv(&c.o, profile); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%+v: the error shows a value: %v", c.o, err)
 		}
 	}
 }
