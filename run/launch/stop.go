@@ -50,6 +50,18 @@ func Signal(ctx context.Context, e engine.Engine, r *record.Record, container, b
 	return fmt.Errorf("sending %s to run %s: %w", signal, r.ID, err)
 }
 
+// Kill sends SIGKILL to the run, where it is running, for by. It may be
+// called beside Start and Adopt.
+func (o *Owner) Kill(ctx context.Context, by string) {
+	state, err := o.Record.State()
+	if err == nil && !state.Phase.Over() && state.Container != "" {
+		err = Signal(ctx, o.Engine, o.Record, state.Container, by, "SIGKILL")
+	}
+	if err != nil && ctx.Err() == nil {
+		o.event("signal failed", map[string]string{"message": err.Error()})
+	}
+}
+
 // WaitOver waits until the record says that the run is over and its container
 // removed, for at most limit.
 func WaitOver(ctx context.Context, r *record.Record, limit time.Duration) (bool, error) {

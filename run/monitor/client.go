@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"crun.dev/crun/run/record"
 )
@@ -123,6 +124,13 @@ func (c *Client) Go() error {
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // the monitor is gone, as its messages will tell
 	}
+	return err
+}
+
+// KillAfter has the monitor send SIGKILL to the run after grace, also when this
+// process has ended by then. The error says that the monitor is gone.
+func (c *Client) KillAfter(grace time.Duration) error {
+	_, err := fmt.Fprintf(c.stdin, "%s %s\n", killWord, grace)
 	return err
 }
 

@@ -4,7 +4,9 @@
 //
 // The two talk over pipes in lines of JSON. Into the monitor's stdin go a
 // [Request] and, once the foreground has attached its streams, "go"; should
-// that pipe close before, the run is given up. On descriptor 3 the monitor
+// that pipe close before, the run is given up. Behind it "kill DURATION" may
+// come: the grace time of a run that does not heed SIGTERM, which the monitor
+// keeps because the foreground may be gone by then. On descriptor 3 the monitor
 // answers with [Message]s. Descriptor 4 is the record's lock, which the
 // monitor holds as long as it lives: whoever gets the lock of a record that is
 // not complete knows that its monitor is dead, and starts another one that
@@ -23,6 +25,10 @@ const (
 
 // goLine is the line that lets the command start.
 const goLine = "go"
+
+// killWord begins the line that asks for SIGKILL; the time until then follows,
+// as time.Duration writes it.
+const killWord = "kill"
 
 // Request is what the monitor is told besides the plan in the record.
 type Request struct {

@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -20,6 +21,14 @@ var ErrBrokenPipe = errors.New("nobody reads the output")
 // DrainIdle bounds the wait for output behind the end of a run.
 const DrainIdle = 5 * time.Second
 
+// Bounds of the following.
+const (
+	lookEvery    = 100 * time.Millisecond // at the record, where no monitor of ours tells
+	overTime     = time.Second            // from a run that is over to its complete record
+	drainLimit   = time.Second            // for the rest of the output, once a signal came
+	replacements = 5                      // of monitors that died
+)
+
 // Foreground follows a run that has been started to its end.
 type Foreground struct {
 	Record  *record.Record
@@ -33,32 +42,44 @@ type Foreground struct {
 	Send func(signal string) error
 	// Warn prints a failure that does not end the following.
 	Warn func(error)
+
+	interrupts launch.Interrupts
+	messages   <-chan Message // nil while the record alone tells
+	failed     error          // what our last monitor could not do
+	replaced   int
+	killAt     time.Time        // when the grace time ends; zero: it has not begun
+	kill       <-chan time.Time // that time, where no monitor of ours knows it
 }
 
 // Follow returns when the run is over, with its state, or when this process is
 // to leave it: ErrDetached, ErrBrokenPipe. A monitor that dies is replaced.
 func (f *Foreground) Follow(ctx context.Context) (record.State, error) {
-	var interrupts launch.Interrupts
-	var kill, late <-chan time.Time
+	var late <-chan time.Time
 	output := f.Session.Output()
-	messages := f.Client.Messages()
+	f.messages = f.Client.Messages()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
 		select {
-		case m, ok := <-messages:
+		case m, ok := <-f.messages:
 			switch {
+			case ok && m.What == Ended:
+				return f.over(m.State)
 			case !ok:
-				var err error
-				if messages, err = f.replace(); err != nil {
-					return f.await(ctx, err)
-				}
-			case m.What == Ended:
-				f.Session.Drain(DrainIdle)
-				if f.Session.BrokenPipe() {
-					return *m.State, ErrBrokenPipe
-				}
-				return *m.State, nil
+				f.alone(nil)
 			case m.What == Failed:
-				return f.await(ctx, errors.New(m.Error))
+				f.alone(errors.New(m.Error))
+			}
+		case <-look.C:
+			if f.messages != nil {
+				continue
+			}
+			state, err := f.look(ctx)
+			if err != nil {
+				return record.State{}, err
+			}
+			if state != nil {
+				return f.over(state)
 			}
 		case <-output:
 			output = nil
@@ -68,19 +89,20 @@ func (f *Foreground) Follow(ctx context.Context) (record.State, error) {
 			late = time.After(DrainIdle) // as a rule the end comes right behind
 		case <-late:
 			f.Warn(errors.New("the engine has ended the output, but not the run; crun logs -f shows the rest"))
-		case <-kill:
+		case <-f.kill:
 			f.send("SIGKILL")
 		case signal := <-f.Signals:
 			if signal == syscall.SIGWINCH {
 				f.Session.Resize(ctx)
 				continue
 			}
-			action := interrupts.Next(signal)
+			action := f.interrupts.Next(signal)
 			if action.Detach {
 				return record.State{}, ErrDetached
 			}
 			if action.Grace {
-				kill = time.After(f.Grace)
+				f.killAt = time.Now().Add(f.Grace)
+				f.killLater()
 			}
 			f.send(action.Signal)
 		}
@@ -100,50 +122,85 @@ func (f *Foreground) send(signal string) {
 	}()
 }
 
-// replace starts a monitor in the place of one that died. Where another
-// command was faster, the channel is nil: the record tells the end.
-func (f *Foreground) replace() (<-chan Message, error) {
-	lock, err := f.Record.TryLock()
+// killLater has SIGKILL sent at the end of the grace time: by the monitor,
+// which outlives this process, where there is one of ours.
+func (f *Foreground) killLater() {
+	f.kill = nil
+	switch left := max(0, time.Until(f.killAt)); {
+	case f.killAt.IsZero():
+	case f.messages == nil || f.Client.KillAfter(left) != nil:
+		f.kill = time.After(left)
+	}
+}
+
+// alone goes on without a monitor of ours: the record tells the end. failed is
+// what that monitor could not do, nil for one that died.
+func (f *Foreground) alone(failed error) {
+	f.messages, f.failed = nil, failed
+	f.killLater()
+}
+
+// look reads the record of a run that no monitor of ours owns: its state once
+// it is over, and nil before. A run that nobody owns gets a monitor anew, but
+// for one that has failed at it.
+func (f *Foreground) look(ctx context.Context) (*record.State, error) {
+	state, err := f.Record.State()
 	if err != nil {
 		return nil, err
 	}
+	if state.Phase.Over() {
+		if _, err := launch.WaitOver(ctx, f.Record, overTime); err != nil {
+			return nil, err
+		}
+		state, err = f.Record.State()
+		return &state, err
+	}
+	lock, err := f.Record.TryLock()
+	switch {
+	case errors.Is(err, record.ErrLocked):
+		return nil, nil // another command was faster, or looks too
+	case err != nil:
+		return nil, err
+	case f.failed != nil:
+		lock.Unlock()
+		return nil, f.failed
+	case f.replaced == replacements:
+		lock.Unlock()
+		return nil, fmt.Errorf("its monitor has died %d times; crun ps starts another one, and %s/monitor.log may say why", replacements+1, f.Record.Dir())
+	}
+	f.replaced++
 	client, err := Adopt(f.Record, lock)
 	if err != nil {
 		return nil, err
 	}
-	f.Client = client
-	return client.Messages(), nil
+	f.Client, f.messages = client, client.Messages()
+	f.killLater()
+	return nil, nil
 }
 
-// await watches the record for the end that no monitor of ours will tell. why
-// is the error should nobody own the run.
-func (f *Foreground) await(ctx context.Context, why error) (record.State, error) {
+// over waits for the rest of the output of a run that is over. That a reader
+// of ours is slow is no reason to leave it, but a signal is.
+func (f *Foreground) over(state *record.State) (record.State, error) {
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		f.Session.Drain(DrainIdle)
+	}()
+	var limit <-chan time.Time
 	for {
-		over, err := launch.WaitOver(ctx, f.Record, time.Second)
-		if err != nil {
-			return record.State{}, err
-		}
-		if over {
-			state, err := f.Record.State()
-			if err == nil {
-				f.Session.Drain(DrainIdle)
-			}
-			return state, err
-		}
-		if !f.Record.Owned() {
-			return record.State{}, why
-		}
 		select {
 		case signal := <-f.Signals:
-			switch signal {
-			case syscall.SIGHUP:
-				return record.State{}, ErrDetached
-			case syscall.SIGWINCH:
-				f.Session.Resize(ctx)
-			case syscall.SIGINT:
-				f.send("SIGINT")
+			if signal != syscall.SIGWINCH && limit == nil {
+				limit = time.After(drainLimit)
 			}
-		default:
+			continue
+		case <-limit:
+		case <-drained:
 		}
+		break
 	}
+	if f.Session.BrokenPipe() {
+		return *state, ErrBrokenPipe
+	}
+	return *state, nil
 }

@@ -219,3 +219,30 @@ func TestServeAdopts(t *testing.T) {
 		t.Errorf("state %+v", state)
 	}
 }
+
+// stubborn ends by SIGKILL alone.
+func stubborn(p *enginetest.Process) int {
+	for range p.Signals {
+	}
+	return 0
+}
+
+// TestGraceOutlivesTheForeground: the second Ctrl-C asks for SIGKILL later, and
+// the foreground dies before that.
+func TestGraceOutlivesTheForeground(t *testing.T) {
+	b := newBench(t)
+	b.fake.Command = stubborn
+	b.reserve()
+	b.commit()
+	b.expect(Created)
+	fmt.Fprintln(b.stdin, goLine)
+	b.expect(Started)
+	fmt.Fprintf(b.stdin, "of a later crun\nkill %s\n", 30*time.Millisecond)
+	b.stdin.Close()
+	if m := b.expect(Ended); *m.State.ExitCode != 137 {
+		t.Errorf("state %+v", m.State)
+	}
+	if err := <-b.done; err != nil {
+		t.Error(err)
+	}
+}

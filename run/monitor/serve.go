@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -49,18 +50,27 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 		return err
 	}
 	defer s.Lock.Unlock()
+	// Nothing is sent to a run that is over.
+	alive, ended := context.WithCancel(ctx)
+	defer ended()
 	owner := &launch.Owner{
 		Log:     record.DefaultLogLimits,
 		Retry:   time.Second,
 		Linger:  s.Linger,
 		Started: func() { s.send(Message{What: Started}) },
-		Ended:   func(state record.State) { s.send(Message{What: Ended, State: &state}) },
+		Ended: func(state record.State) {
+			ended()
+			s.send(Message{What: Ended, State: &state})
+		},
 	}
+	lines := bufio.NewReader(s.Stdin)
+	// listen heeds what comes behind the start.
+	listen := func() { go s.listen(alive, lines, owner) }
 	var err error
 	if adopt {
-		err = s.adopt(ctx, id, owner)
+		err = s.adopt(ctx, id, owner, listen)
 	} else {
-		err = s.start(ctx, id, owner)
+		err = s.start(ctx, id, owner, lines, listen)
 	}
 	if owner.Record == nil {
 		return err
@@ -94,8 +104,7 @@ func (s *Server) inherit() (err error) {
 }
 
 // start waits for the request, and owns a new run.
-func (s *Server) start(ctx context.Context, id string, owner *launch.Owner) error {
-	lines := bufio.NewReader(s.Stdin)
+func (s *Server) start(ctx context.Context, id string, owner *launch.Owner, lines *bufio.Reader, listen func()) error {
 	var request Request
 	line, err := lines.ReadBytes('\n')
 	if err == nil {
@@ -134,6 +143,9 @@ func (s *Server) start(ctx context.Context, id string, owner *launch.Owner) erro
 		if err == nil && line != goLine+"\n" {
 			err = fmt.Errorf("%q came where %q should", line, goLine)
 		}
+		if err == nil {
+			listen()
+		}
 		return err
 	}
 	err = owner.Start(ctx, request.Secrets, files)
@@ -148,7 +160,29 @@ func (s *Server) start(ctx context.Context, id string, owner *launch.Owner) erro
 	return nil
 }
 
-func (s *Server) adopt(ctx context.Context, id string, owner *launch.Owner) (err error) {
+// listen sends SIGKILL when the foreground's grace time is over, until ctx ends.
+func (s *Server) listen(ctx context.Context, lines *bufio.Reader, owner *launch.Owner) {
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return // the foreground has ended
+		}
+		text, ok := strings.CutPrefix(strings.TrimSpace(line), killWord+" ")
+		grace, err := time.ParseDuration(text)
+		if !ok || err != nil {
+			continue // of a later crun
+		}
+		go func() {
+			select {
+			case <-ctx.Done():
+			case <-time.After(grace):
+				owner.Kill(ctx, "crun run")
+			}
+		}()
+	}
+}
+
+func (s *Server) adopt(ctx context.Context, id string, owner *launch.Owner, listen func()) (err error) {
 	if owner.Record, err = s.Store.Open(id); err != nil {
 		return s.fail(err)
 	}
@@ -160,6 +194,7 @@ func (s *Server) adopt(ctx context.Context, id string, owner *launch.Owner) (err
 		return s.fail(err)
 	}
 	defer owner.Engine.Close()
+	listen()
 	if err := owner.Adopt(ctx); err != nil {
 		return s.fail(err)
 	}

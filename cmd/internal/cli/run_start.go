@@ -133,10 +133,37 @@ func (f *foreground) created(ctx context.Context) (container string, err error) 
 
 // started waits until the command runs. Where its monitor dies in this moment,
 // another one finds out on which side of the start that was; the run may be
-// over then.
+// over then. Signals are the run's as soon as it can have them; an engine that
+// hangs must not hold whoever hangs up or presses Ctrl-C for the third time.
 func (f *foreground) started() (over *record.State, err error) {
+	var early []os.Signal
+	defer func() {
+		for _, signal := range early {
+			select {
+			case f.signals <- signal:
+			default: // sixteen wait there
+			}
+		}
+	}()
+	interrupts := 0
 	for {
-		m, ok := <-f.client.Messages()
+		var m monitor.Message
+		var ok bool
+		select {
+		case m, ok = <-f.client.Messages():
+		case signal := <-f.signals:
+			if signal == os.Interrupt {
+				interrupts++
+			}
+			switch {
+			case signal == syscall.SIGHUP:
+				return nil, f.leave(exitSIGHUP)
+			case interrupts == 3:
+				return nil, f.leave(exitSIGINT)
+			}
+			early = append(early, signal)
+			continue
+		}
 		switch {
 		case ok && m.What == monitor.Started:
 			return nil, nil
@@ -239,8 +266,7 @@ func (f *foreground) follow(ctx context.Context, container string) error {
 	f.session.Close()
 	switch {
 	case errors.Is(err, monitor.ErrDetached):
-		f.app.note("run %s goes on; crun logs -f %s shows it, crun stop %s ends it", p.Name, p.Name, p.Name)
-		return &exitError{code: exitSIGHUP}
+		return f.leave(exitSIGHUP)
 	case errors.Is(err, monitor.ErrBrokenPipe):
 		if state.Phase == "" {
 			f.app.note("nobody reads the output any more; run %s goes on, and crun stop %s ends it", p.Name, p.Name)
@@ -250,6 +276,13 @@ func (f *foreground) follow(ctx context.Context, container string) error {
 		return fmt.Errorf("following run %s: %w", p.Name, err)
 	}
 	return f.ended(&state)
+}
+
+// leave says where to find a run that goes on, and gives the exit code.
+func (f *foreground) leave(code int) error {
+	name := f.job.plan.Name
+	f.app.note("run %s goes on; crun logs -f %s shows it, crun stop %s ends it", name, name, name)
+	return &exitError{code: code}
 }
 
 // ended says how the run ended, and gives its exit code.
