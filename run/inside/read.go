@@ -46,7 +46,8 @@ func ReadCounters() *Counters {
 	if f := readFilesystem(plan.ShmPath); f != nil {
 		c.ShmUsed = &f.Used
 	}
-	if f := readFilesystem(plan.TmpPath); f != nil {
+	// A /tmp on disk shares its file system with others, whose use it is too.
+	if f := readFilesystem(plan.TmpPath); f != nil && f.Type == "tmpfs" {
 		c.TmpUsed = &f.Used
 	}
 	return c

@@ -69,7 +69,7 @@ func Summary(p *Plan) string {
 	}
 	if size, ok := p.TmpfsSize(TmpPath); ok {
 		add("%s tmp", FormatBytes(size))
-	} else if p.Scratch != "" {
+	} else if p.ScratchSize > 0 {
 		add("%s tmp on disk", FormatBytes(p.ScratchSize))
 	}
 	switch g := p.GPUs; {
@@ -148,8 +148,8 @@ func Describe(p *Plan) []Row {
 	}
 	if size, ok := p.TmpfsSize(TmpPath); ok {
 		add("tmpdir.size", FormatBytes(size))
-	} else if p.Scratch != "" {
-		add("tmpdir.size", FormatBytes(p.ScratchSize)+" on disk, watched, not limited")
+	} else if p.ScratchSize > 0 {
+		add("tmpdir.size", FormatBytes(p.ScratchSize)+" on disk, not limited")
 	}
 	if resources.Pids != nil {
 		addOpt("pids", resources.Pids.Limit, formatCount)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,7 +194,6 @@ func TestMakeErrors(t *testing.T) {
 		{"port", func(r *Request) { r.Ports = []Port{{Host: 70000, Container: 80}} }, "port 70000:80 is outside 1 to 65535"},
 		{"shm", func(r *Request) { r.Limits.ShmSize = ptr(int64(0)) }, "profiles.yaml:8:15: shm_size is 0 bytes: allowed are 1 and more (1g)"},
 		{"no scratch root", func(r *Request) { r.Limits.TmpDir.Kind = Disk }, "tmpdir is on disk, but this machine has no scratch root..."},
-		{"remote disk", func(r *Request) { r.Limits.TmpDir.Kind = Disk; r.Host.Remote = true }, "tmpdir is on disk, but the engine is on another machine..."},
 		{"tmpdir kind", func(r *Request) { r.Limits.TmpDir.Kind = "ram" }, `tmpdir.kind is "ram": allowed are tmpfs and disk`},
 		{"two mounts", func(r *Request) { r.Mounts = []Mount{{"/x", "/tmp", false}} }, "two mounts on /tmp, of /x and of tmpfs: leave one out"},
 		{"mount", func(r *Request) { r.Mounts = []Mount{{"data", "/data", false}} }, `mount "data" on "/data": both are absolute paths...`},
@@ -231,5 +231,30 @@ func TestMakeErrors(t *testing.T) {
 				t.Error("there is a plan in spite of the error")
 			}
 		})
+	}
+}
+
+// A remote engine must be able to run the profiles that want /tmp on disk.
+func TestTmpdirOnDiskOfARemoteEngine(t *testing.T) {
+	r := small()
+	r.Limits.TmpDir.Kind = Disk
+	r.Host.Remote = true
+	p, warnings, err := Make(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Scratch != "" {
+		t.Errorf("scratch is %q, a folder of this machine", p.Scratch)
+	}
+	for _, m := range p.Spec.Mounts {
+		if m.Destination == TmpPath {
+			t.Errorf("mount %v on %s", m, TmpPath)
+		}
+	}
+	if p.Getenv("TMPDIR") != TmpPath {
+		t.Errorf("TMPDIR is %q", p.Getenv("TMPDIR"))
+	}
+	if !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "/tmp is part of the container there") }) {
+		t.Errorf("no warning among %q", warnings)
 	}
 }

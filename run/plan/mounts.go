@@ -95,7 +95,9 @@ func (m *maker) tmpdir(dir TmpDir) {
 	case dir.Size <= 0:
 		m.errorf("%stmpdir.size is %d bytes: allowed are 1 and more (20g)", m.at("tmpdir.size"), dir.Size)
 	case m.req.Host.Remote:
-		m.errorf("%stmpdir is on disk, but the engine is on another machine, where crun makes no folders: use kind tmpfs", m.at("tmpdir.kind"))
+		// The container's own /tmp is on the disk of the engine's machine.
+		m.plan.ScratchSize = dir.Size
+		m.warnf("%sthe engine is on another machine, where crun makes no folders: /tmp is part of the container there, on the disk of its images", m.at("tmpdir.kind"))
 	case root == "":
 		m.errorf("%stmpdir is on disk, but this machine has no scratch root: set scratch in /etc/crun/config.yaml, or use kind tmpfs", m.at("tmpdir.kind"))
 	default:

@@ -57,7 +57,9 @@ type Plan struct {
 
 	// Scratch is a folder on the engine's host that is made for this run and
 	// removed behind it (tmpdir of kind disk), or "". ScratchSize is what the
-	// run may fill of it, in bytes: watched, not limited.
+	// run is expected to fill of it, in bytes; no file system holds it to that.
+	// On a remote engine, where crun makes no folders, Scratch is "" and /tmp is
+	// the container's own.
 	Scratch     string `json:"scratch,omitempty"`
 	ScratchSize int64  `json:"scratch_size,omitempty"`
 

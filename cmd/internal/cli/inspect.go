@@ -167,8 +167,12 @@ func heldLimits(l *inside.Limits) map[string]string {
 		}
 	}
 	for field, fs := range map[string]*inside.Filesystem{"shm_size": l.Shm, "tmpdir.size": l.Tmp} {
-		if fs != nil {
-			held[field] = plan.FormatBytes(fs.Size) + " " + fs.Type
+		switch {
+		case fs == nil:
+		case fs.Type == "tmpfs":
+			held[field] = plan.FormatBytes(fs.Size) + " tmpfs"
+		default:
+			held[field] = "not limited, " + fs.Type
 		}
 	}
 	for name, value := range l.Env {

@@ -169,15 +169,21 @@ func (app *App) nameStrays(ctx context.Context, known map[string]bool) {
 	defer cancel()
 	e, _, err := app.openEngine(ctx, machine)
 	if err != nil {
+		app.warn(fmt.Sprintf("the engine was not asked for runs without a record: %v", err))
 		return
 	}
 	defer e.Close()
 	containers, err := e.List(ctx)
 	if err != nil {
+		app.warn(fmt.Sprintf("the engine was not asked for runs without a record: %v", err))
 		return
 	}
 	for _, c := range strays(containers, known, app.account().UID) {
-		app.warn(fmt.Sprintf("container crun-%s (%s) has no record here; docker rm -f crun-%s removes it", c.Run, c.Status, c.Run))
+		if c.Status == "running" {
+			app.warn(fmt.Sprintf("container crun-%s runs without a record here: it may belong to another machine's or another XDG_STATE_HOME's runs", c.Run))
+			continue
+		}
+		app.warn(fmt.Sprintf("container crun-%s (%s) has no record here; docker rm crun-%s removes it", c.Run, c.Status, c.Run))
 	}
 }
 
