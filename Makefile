@@ -19,7 +19,7 @@ INIT_FILES := $(INIT_DIR)/crun-init-amd64 $(INIT_DIR)/crun-init-arm64
 INIT_SRC   := $(shell find cmd/crun-init run/inside run/plan -name '*.go' ! -name '*_test.go') go.mod
 LDFLAGS    := -s -w -X crun.dev/crun/cmd/internal/cli.version=$(VERSION)
 
-.PHONY: help build init test unit e2e lint fmt demo bench verify docs install uninstall clean
+.PHONY: help build go-there init test unit e2e lint fmt demo bench verify docs install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,11 @@ help: ## list the targets
 build: init ## build bin/crun
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/crun ./cmd/crun
 
-init: $(INIT_FILES) ## build crun-init, PID 1 in the container, for both architectures
+go-there:
+	@command -v $(GO) >/dev/null || { echo "there is no $(GO) on the PATH: crun needs Go 1.26.3 or later" >&2; exit 1; }
+	@$(GO) list -m >/dev/null || { echo "$$($(GO) version) is too old: crun needs Go 1.26.3 or later" >&2; exit 1; }
+
+init: go-there $(INIT_FILES) ## build crun-init, PID 1 in the container, for both architectures
 
 $(INIT_DIR)/crun-init-%: $(INIT_SRC)
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* $(GO) build -trimpath -ldflags '-s -w' -o $@.tmp ./cmd/crun-init
