@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("IMAGE", image)
+			// Makes an environment one that no earlier test has left in a
+			// build cache.
+			env.Setenv("NONCE", strconv.FormatInt(time.Now().UnixNano(), 36))
 			env.Setenv("DOCKER_CONFIG", filepath.Join(env.WorkDir, "home", ".docker"))
 			for _, name := range []string{"DOCKER_HOST", "CRUN_CONFIG", "CRUN_E2E_BUILDKITD", "CRUN_E2E_PYPI"} {
 				if value := os.Getenv(name); value != "" {
