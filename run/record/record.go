@@ -49,6 +49,9 @@ func (r *Record) State() (State, error) {
 	if err == nil {
 		s, err = parseState(data)
 	}
+	if err == nil && s.Complete {
+		r.store.complete.Store(r.ID, true)
+	}
 	if err != nil {
 		return State{}, fmt.Errorf("reading the state of run %s: %w", r.ID, err)
 	}

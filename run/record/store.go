@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,6 +25,8 @@ var ErrAmbiguous = errors.New("more than one run")
 type Store struct {
 	dir   string
 	files files
+	// complete has the ids of the records that were seen complete: they stay so.
+	complete sync.Map
 }
 
 // OpenStore opens the store in dir, made when it is not there with access for
@@ -146,7 +149,10 @@ func (s *Store) active(name string) (*Record, error) {
 		return nil, err
 	}
 	for _, r := range all {
-		// Most runs are over, which their state alone tells.
+		// Most runs are over, which their state alone tells, or was told before.
+		if _, complete := s.complete.Load(r.ID); complete {
+			continue
+		}
 		state, err := r.State()
 		if err != nil || state.Phase.Over() {
 			continue

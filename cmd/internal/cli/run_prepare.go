@@ -112,8 +112,15 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { facts, err = j.engine.Facts(gctx); return err })
 	g.Go(func() (err error) { image, ref, err = app.runImage(gctx, j, request.Project); return err })
+	var unswept []error
+	if j.store != nil { // as every command that looks at runs, in the engine's time to answer
+		g.Go(func() error { unswept = monitor.Sweep(j.store); return nil })
+	}
 	if err := g.Wait(); err != nil {
 		return err
+	}
+	for _, err := range unswept {
+		app.warn(err.Error())
 	}
 	request.Host, request.Image = hostOf(facts, machine), imageFacts(ref, image)
 	var err error

@@ -27,7 +27,6 @@ const abandonTime = 30 * time.Second
 
 // start starts the run and, unless detached, follows it to its end.
 func (app *App) start(ctx context.Context, j *job) error {
-	app.sweep(j.store)
 	if j.home != "" {
 		if err := os.MkdirAll(j.home, 0o700); err != nil {
 			j.giveUp()

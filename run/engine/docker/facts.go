@@ -10,7 +10,6 @@ import (
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/system"
-	"golang.org/x/sync/errgroup"
 
 	"crun.dev/crun/internal/endpoint"
 	"crun.dev/crun/run/engine"
@@ -26,12 +25,15 @@ func (e *Engine) Facts(ctx context.Context) (engine.Facts, error) {
 	if e.facts != nil {
 		return *e.facts, nil
 	}
-	var info system.Info
+	info, err := e.api.Info(ctx)
 	var version types.Version
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() (err error) { info, err = e.api.Info(gctx); return err })
-	g.Go(func() (err error) { version, err = e.api.ServerVersion(gctx); return err })
-	if err := g.Wait(); err != nil {
+	// Docker names its containerd (or N/A). Podman does not, and only its
+	// version says that it is Podman. Docker starts three programs for either
+	// answer, so it is asked for one.
+	if err == nil && info.ContainerdCommit.ID == "" {
+		version, err = e.api.ServerVersion(ctx)
+	}
+	if err != nil {
 		return engine.Facts{}, e.explain(err, subject{})
 	}
 	hostname, _ := os.Hostname() // "" is no engine's name, so all count as remote

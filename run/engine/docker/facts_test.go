@@ -1,9 +1,9 @@
 package docker
 
 import (
-	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -120,16 +120,7 @@ func TestMaxRlimits(t *testing.T) {
 		"Max stack size            8388608              unlimited            bytes     \n" +
 		"Max open files            1024                 20000                files     \n" +
 		"Max locked memory         8388608              8388608              bytes     \n"
-	dir, err := os.MkdirTemp("", "crun")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "s")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, socket := listenUnix(t)
 	t.Cleanup(func() { l.Close() })
 	proc := "proc/" + strconv.Itoa(os.Getpid())
 	own := map[string]int64{"stack": -1, "nofile": 20000, "memlock": 8388608}
@@ -151,5 +142,27 @@ func TestMaxRlimits(t *testing.T) {
 	}
 	if got := (machine{}).maxRlimits(socket+"x", false); got != nil {
 		t.Errorf("no socket: %v", got)
+	}
+}
+
+// TestFactsAskOnce: what Docker has said once is not asked for again, and
+// Podman says in its version alone what it is.
+func TestFactsAskOnce(t *testing.T) {
+	for name, commit := range map[string]string{"Docker Engine": "1.6.20", "Podman": ""} {
+		d, e := newFakeDaemon(t, "1.41")
+		d.handle("GET /info", reply(200, map[string]any{"ContainerdCommit": map[string]string{"ID": commit}}))
+		d.handle("GET /version", reply(200, map[string]any{"Components": []map[string]string{{"Name": "Podman Engine", "Version": "4.3.1"}}}))
+		for range 2 {
+			if f, err := e.Facts(t.Context()); err != nil || f.Name != name {
+				t.Errorf("%s: %+v, %v", name, f, err)
+			}
+		}
+		want := []string{"GET /info"}
+		if name == "Podman" {
+			want = append(want, "GET /version")
+		}
+		if !slices.Equal(d.calls, want) {
+			t.Errorf("%s was asked %q, want %q", name, d.calls, want)
+		}
 	}
 }

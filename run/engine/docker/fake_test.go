@@ -33,19 +33,25 @@ type fakeDaemon struct {
 	calls []string // "POST /containers/create", in order, pings left out
 }
 
-func newFakeDaemon(t *testing.T, api string) (*fakeDaemon, *Engine) {
+// listenUnix listens on a new socket. A path of t.TempDir may be longer than a
+// socket's name can be.
+func listenUnix(t *testing.T) (l net.Listener, socket string) {
 	t.Helper()
-	// A path of t.TempDir may be longer than a socket's name.
 	dir, err := os.MkdirTemp("", "crun")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "s")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
+	socket = filepath.Join(dir, "s")
+	if l, err = net.Listen("unix", socket); err != nil {
 		t.Fatal(err)
 	}
+	return l, socket
+}
+
+func newFakeDaemon(t *testing.T, api string) (*fakeDaemon, *Engine) {
+	t.Helper()
+	l, socket := listenUnix(t)
 	d := &fakeDaemon{t: t, api: api, mux: http.NewServeMux()}
 	srv := httptest.NewUnstartedServer(d)
 	srv.Listener.Close()
