@@ -2,12 +2,17 @@ package e2e
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -24,12 +29,16 @@ import (
 //	contents FILE IMAGE     write the names of all files of the image's layers into FILE
 //	nowhere IMAGE TEXT...   fail where a TEXT is in a layer, a name or the configuration
 //	replace FILE OLD NEW    replace a text of a file
+//	index VARIABLE NAME VERSION  serve an index with a pure wheel NAME, and a wheel
+//	                        NAMEurl that needs it by its address. The index's own,
+//	                        with a password, goes to VARIABLE, host and port to VARIABLE_HOST
 func init() {
 	commands["forget"] = cmdForget
 	commands["look"] = cmdLook
 	commands["contents"] = cmdContents
 	commands["nowhere"] = cmdNowhere
 	commands["replace"] = cmdReplace
+	commands["index"] = cmdIndex
 }
 
 func dockerClient(ts *testscript.TestScript) *client.Client {
@@ -142,4 +151,53 @@ func cmdReplace(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s holds no %q", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), bytes.ReplaceAll(data, []byte(args[1]), []byte(args[2])), 0o644))
+}
+
+// pureWheel makes a wheel of one module, which tells its version.
+func pureWheel(ts *testscript.TestScript, name, version, metadata string) []byte {
+	var data bytes.Buffer
+	archive := zip.NewWriter(&data)
+	info := name + "-" + version + ".dist-info/"
+	for _, file := range [][2]string{
+		{name + ".py", "version = '" + version + "'\n"},
+		{info + "METADATA", "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n" + metadata},
+		{info + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
+		{info + "RECORD", name + ".py,,\n" + info + "METADATA,,\n" + info + "WHEEL,,\n" + info + "RECORD,,\n"},
+	} {
+		w, err := archive.Create(file[0])
+		ts.Check(err)
+		_, err = io.WriteString(w, file[1])
+		ts.Check(err)
+	}
+	ts.Check(archive.Close())
+	return data.Bytes()
+}
+
+func cmdIndex(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 3, "index VARIABLE NAME VERSION")
+	name, version := args[1], args[2]
+	suffix := "-" + version + "-py3-none-any.whl"
+	wheels := map[string][]byte{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		folder, file := path.Split(r.URL.Path)
+		project := path.Base(folder)
+		switch {
+		case folder != "/open/" && (user != "user" || password != "s3cr3t-password"):
+			w.Header().Set("WWW-Authenticate", "Basic realm=e2e")
+			w.WriteHeader(http.StatusUnauthorized)
+		case file == "" && wheels[project+suffix] != nil:
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, "<!DOCTYPE html><html><body><a href=%q>%s</a></body></html>", project+suffix, project+suffix)
+		case wheels[file] != nil:
+			w.Write(wheels[file])
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	ts.Defer(server.Close)
+	wheels[name+suffix] = pureWheel(ts, name, version, "")
+	wheels[name+"url"+suffix] = pureWheel(ts, name+"url", version, "Requires-Dist: "+name+" @ "+server.URL+"/open/"+name+suffix+"\n")
+	ts.Setenv(args[0]+"_HOST", strings.TrimPrefix(server.URL, "http://"))
+	ts.Setenv(args[0], strings.Replace(server.URL, "http://", "http://user:s3cr3t-password@", 1)+"/simple")
 }

@@ -38,6 +38,10 @@ func TestScripts(t *testing.T) {
 	if e != nil {
 		defer e.Close()
 	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	bin := t.TempDir()
 	if err := os.Symlink(binary, filepath.Join(bin, "crun")); err != nil {
 		t.Fatal(err)
@@ -52,6 +56,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("IMAGE", image)
+			env.Setenv("ROOT", root)
 			// Makes an environment one that no earlier test has left in a
 			// build cache.
 			env.Setenv("NONCE", strconv.FormatInt(time.Now().UnixNano(), 36))

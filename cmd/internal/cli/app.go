@@ -4,12 +4,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,6 +23,10 @@ type App struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
+
+	// Name is what crun is installed as; empty means crun. Help and
+	// completions go by it.
+	Name string
 
 	// Getenv reads an environment variable, as os.Getenv does.
 	Getenv func(string) string
@@ -87,7 +93,7 @@ func Main() int {
 		fmt.Fprintf(os.Stderr, "crun: the working directory is gone: %v\n", err)
 		return exitFailure
 	}
-	app := &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Dir: dir}
+	app := &App{Name: filepath.Base(os.Args[0]), In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Dir: dir}
 	return app.Run(context.Background(), os.Args[1:])
 }
 
@@ -151,7 +157,7 @@ func (app *App) printError(err error) {
 // newRootCmd puts the commands together.
 func newRootCmd(app *App) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "crun",
+		Use:   cmp.Or(app.Name, "crun"),
 		Short: "Build PyTorch images and run trainings under limits that hold",
 		Long: `crun builds a PyTorch image from an environment.yml and runs training scripts
 in it under the limits of a named profile: memory, cpus, GPUs, /dev/shm, /tmp,

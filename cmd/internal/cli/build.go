@@ -254,7 +254,7 @@ func (app *App) buildEngine(cfg *config.Config) (*buildkit.Engine, error) {
 // sourcesOf are the parts of the configuration that a build fetches by.
 func sourcesOf(cfg *config.Config) (build.Sources, error) {
 	sources := build.Sources{
-		Conda: cfg.Mirrors.Conda, Apt: cfg.Mirrors.Apt, PipIndex: cfg.Mirrors.Pip.IndexURL,
+		Conda: cfg.Mirrors.Conda, Apt: cfg.Mirrors.Apt, PipIndex: cfg.Mirrors.Pip.IndexURL, PipExtra: cfg.Mirrors.Pip.ExtraIndexURLs,
 		Proxy: buildkit.Proxy{HTTP: cfg.Proxy.HTTP, HTTPS: cfg.Proxy.HTTPS, No: cfg.Proxy.No},
 	}
 	if cfg.CA != "" {

@@ -53,7 +53,8 @@ type Mirrors struct {
 	Apt map[string]string
 }
 
-// Pip is where Python packages come from.
+// Pip is where Python packages come from: IndexURL serves PyPI, ExtraIndexURLs
+// are asked besides.
 type Pip struct {
 	IndexURL       string
 	ExtraIndexURLs []string
