@@ -121,6 +121,7 @@ func TestSecrets(t *testing.T) {
 	s := Sources{
 		Conda: map[string]string{"conda-forge": "http://mirror.lab/cf/", "unused": "http://mirror.lab/unused"},
 		Apt:   map[string]string{"debian": "http://mirror.lab/debian"}, PipIndex: "https://user:secret@mirror.lab/simple", CA: []byte("PEM"),
+		PipExtra: []string{"https://user:secret@wheels.lab/simple"},
 	}
 	secrets := s.secrets(p.Environment)
 	var file sourcesFile
@@ -130,6 +131,8 @@ func TestSecrets(t *testing.T) {
 	want := sourcesFile{
 		Channels: map[string][]string{"https://conda.anaconda.org/conda-forge": {"http://mirror.lab/cf"}},
 		Indexes:  map[string]string{"pypi": "https://user:secret@mirror.lab/simple"},
+
+		ExtraIndexes: []string{"https://user:secret@wheels.lab/simple"},
 	}
 	if diff := cmp.Diff(want, file); diff != "" {
 		t.Error(diff)

@@ -20,6 +20,9 @@ type Sources struct {
 	Conda, Apt map[string]string
 	// PipIndex is the address that serves PyPI, or "".
 	PipIndex string
+	// PipExtra are addresses of indexes that are asked too. They go by no name:
+	// a lock says of their packages that they are the first index's.
+	PipExtra []string
 	// CA is a bundle of certificates in PEM, or nil.
 	CA    []byte
 	Proxy buildkit.Proxy
@@ -28,14 +31,15 @@ type Sources struct {
 // sourcesFile is what the installer reads (dockerfiles/installer/common.py).
 type sourcesFile struct {
 	// Channels has for each public address those that serve it here, Indexes
-	// the one that does for each address or name.
-	Channels map[string][]string `json:"channels"`
-	Indexes  map[string]string   `json:"indexes"`
+	// the one that does for each address or name, ExtraIndexes the machine's own.
+	Channels     map[string][]string `json:"channels"`
+	Indexes      map[string]string   `json:"indexes"`
+	ExtraIndexes []string            `json:"extra_indexes,omitempty"`
 }
 
 // secrets are the files that the steps of a build may read.
 func (s Sources) secrets(env *environment.Environment) map[string][]byte {
-	file := sourcesFile{Channels: map[string][]string{}, Indexes: map[string]string{}}
+	file := sourcesFile{Channels: map[string][]string{}, Indexes: map[string]string{}, ExtraIndexes: s.PipExtra}
 	for _, channel := range channelsOf(env) {
 		if mirror := s.Conda[channel]; mirror != "" {
 			file.Channels[channelURL(channel)] = []string{strings.TrimRight(mirror, "/")}
@@ -81,6 +85,7 @@ func (s Sources) needsHostNetwork(env *environment.Environment) bool {
 			addresses = append(addresses, channelURL(channel))
 		}
 	}
+	addresses = append(addresses, s.PipExtra...)
 	addresses = append(addresses, pipOptionsOf(env).indexes...)
 	return slices.ContainsFunc(addresses, isLoopback)
 }

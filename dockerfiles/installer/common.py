@@ -8,6 +8,10 @@ import subprocess
 TOOLS_UV = "/run/crun/toolbox/opt/crun/site-packages/bin/uv"
 
 
+# What an index of the machine's own goes by where people read.
+EXTRA_INDEX = "an-index-of-config.yaml"
+
+
 class Failure(Exception):
     """Something that a person can understand and act on."""
 
@@ -30,6 +34,8 @@ class Sources:
         # Public address, or name, to the addresses that serve it here.
         self.channels = content.get("channels") or {}
         self.indexes = content.get("indexes") or {}
+        # Addresses of the machine's own, asked behind the environment's.
+        self.extra_indexes = content.get("extra_indexes") or []
 
     def use_certificates(self):
         """Lets every program trust the certificates of the machine that asked."""
@@ -64,9 +70,22 @@ class Sources:
         """text as it may be shown and kept: with public addresses alone."""
         pairs = [*self.indexes.items(), ("pypi", self.pypi)]
         pairs += [(public, real) for public, reals in self.channels.items() for real in reals]
+        pairs += [(EXTRA_INDEX, real) for real in self.extra_indexes]
+        # uv writes an address without its password, or with stars for it.
+        pairs = [(public, form) for public, real in pairs for form in forms(real)]
         for public, real in sorted(pairs, key=lambda pair: -len(pair[1])):
             text = text.replace(real.rstrip("/"), public.rstrip("/"))
         return text
+
+
+def forms(url):
+    """url as programs write it: whole, with a hidden password, without any."""
+    scheme, separator, rest = url.partition("://")
+    account, at, place = rest.rpartition("@")
+    if not at or "/" in account:
+        return [url]
+    user, colon, _ = account.partition(":")
+    return [url, f"{scheme}{separator}{user if colon else ''}{colon}****@{place}", scheme + separator + place]
 
 
 sources = Sources()

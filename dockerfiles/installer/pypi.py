@@ -11,7 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from common import Failure, TOOLS_UV, compile_bytecode, python_of, sources
+from common import EXTRA_INDEX, Failure, TOOLS_UV, compile_bytecode, python_of, sources
 
 CACHE = "/run/crun/cache/uv"
 
@@ -47,13 +47,18 @@ def compile_requirements(request, prefix, notes):
             "--generate-hashes", "--emit-index-annotation", "--index-strategy", "unsafe-best-match",
             *where(request["indexes"], request["pip_options"]), *stand_ins(kept, folder), requirements)
         if result.returncode == 0:
-            return [entry for entry in parse(result.stdout) if not entry.get("url", "").startswith("file://" + folder)]
+            entries = parse(result.stdout)
+            for entry in entries:
+                if entry.get("index") == EXTRA_INDEX:
+                    # The lock of one machine is every machine's; the hash says which file it is.
+                    entry["index"] = sources.index_name(request["indexes"][0])
+            return [entry for entry in entries if not entry.get("url", "").startswith("file://" + folder)]
         text = sources.public(result.stderr.strip()).replace(requirements, "the pip section")
         if "No solution found" in text:
             words = set(re.findall(r"[a-z0-9][a-z0-9.-]*", text.lower()))
             text += "".join(f"\nconda brings {name} {version}" for name, version in sorted(kept.items()) if name in words)
             raise NoSolution(text)
-        found = None if "Failed to fetch" in text else ask_pip(prefix, requirements, request["indexes"])
+        found = None if "Failed to fetch" in text else ask_pip(prefix, requirements, request)
     if found is None:
         raise NoSolution(text)
     notes.append("uv does not take these requirements, so pip chose the packages: " + text.splitlines()[0])
@@ -139,15 +144,18 @@ def parse(text):
     return entries
 
 
-def ask_pip(prefix, requirements, indexes):
+def ask_pip(prefix, requirements, request):
     """What pip would install, or None where it has no answer either."""
-    first, *more = [sources.index(url) for url in indexes]
+    first, *more = addresses(request["indexes"])
+    # The options are uv's; pip has its own word for one of them.
+    options = " ".join(request["pip_options"]).replace("--prerelease allow", "--pre").split()
     with tempfile.NamedTemporaryFile(suffix=".json", dir="/run/crun") as report, \
             tempfile.TemporaryDirectory(dir=CACHE) as folder:  # /run is memory
         result = subprocess.run(
             [python_of(prefix), "-E", "-s", "-m", "pip", "install", "--dry-run", "--quiet", "--no-input",
              "--disable-pip-version-check", "--no-cache-dir", "--index-url", first,
              *(argument for url in more for argument in ("--extra-index-url", url)),
+             *(sources.private(option) for option in options),
              "--report", report.name, "-r", requirements],
             env={**os.environ, "TMPDIR": folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         if result.returncode:
@@ -165,7 +173,7 @@ def ask_pip(prefix, requirements, indexes):
             if vcs:
                 entry["url"] = f"{vcs['vcs']}+{entry['url']}@{vcs['commit_id']}"
         else:
-            entry["index"] = sources.index_name(indexes[0])
+            entry["index"] = sources.index_name(request["indexes"][0])
         entries.append(entry)
     return entries
 
@@ -182,9 +190,14 @@ def install_list(content):
     check(python, {entry["name"] for entry in content["packages"]})
 
 
+def addresses(indexes):
+    """Where to ask, first the default: for the environment's indexes, then the machine's own."""
+    return [*(sources.index(url) for url in indexes), *sources.extra_indexes]
+
+
 def where(indexes, options):
     """uv's arguments for the indexes, the first one being the default."""
-    first, *more = [sources.index(url) for url in indexes]
+    first, *more = addresses(indexes)
     extra = [argument for url in more for argument in ("--index", url)]
     return ["--default-index", first, *extra, *(sources.private(option) for option in options)]
 
