@@ -13,13 +13,14 @@ DESTDIR ?=
 
 export CRUN_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/crun-dev
 export CGO_ENABLED ?= 0
+export GO
 
 INIT_DIR   := run/inside/binary/bin
 INIT_FILES := $(INIT_DIR)/crun-init-amd64 $(INIT_DIR)/crun-init-arm64
 INIT_SRC   := $(shell find cmd/crun-init run/inside run/plan -name '*.go' ! -name '*_test.go') go.mod
 LDFLAGS    := -s -w -X crun.dev/crun/cmd/internal/cli.version=$(VERSION)
 
-.PHONY: help build go-there init test unit e2e lint fmt demo bench verify docs install uninstall clean
+.PHONY: help build go-there init setup test unit e2e lint fmt demo bench verify docs install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,11 +38,18 @@ $(INIT_DIR)/crun-init-%: $(INIT_SRC)
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* $(GO) build -trimpath -ldflags '-s -w' -o $@.tmp ./cmd/crun-init
 	mv $@.tmp $@
 
-test: lint unit e2e ## vet, formatting, unit tests with -race, end-to-end scripts
+# One after another, under make -j too: they share the engine, and the tests of
+# unit that need one are skipped where setup has not been.
+.NOTPARALLEL:
+
+test: lint setup unit e2e ## vet, formatting, unit tests with -race, end-to-end scripts
+
+setup: build ## make sure of an engine, a base image and a conda channel
+	@e2e/setup/all.sh >/dev/null
 
 unit: build ## unit tests with the race detector
 	@e2e/setup/compiler.sh
-	CGO_ENABLED=1 $(GO) test -race $$($(GO) list ./... | grep -v '/e2e$$')
+	@CGO_ENABLED=1 e2e/setup/go-test.sh "unit tests" -race $$($(GO) list ./... | grep -v '/e2e$$')
 
 e2e: build ## end-to-end scripts against a real engine
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/run-scripts.sh

@@ -38,9 +38,9 @@ if ! up; then
 	if ! up; then
 		[ -f "$CACHE/channel/noarch/repodata.json" ] || die "there is no channel in $CACHE/channel: run e2e/channel/make.sh"
 		"$here/channel-down.sh"
-		command -v go >/dev/null || die "needs Go: install it and try again"
+		command -v "${GO:-go}" >/dev/null || die "needs Go: install it and try again"
 		mkdir -p "$run"
-		(cd "$here/../.." && CGO_ENABLED=0 go build -o "$server" ./e2e/channel/serve)
+		(cd "$here/../.." && CGO_ENABLED=0 "${GO:-go}" build -o "$server" ./e2e/channel/serve)
 		say "serving the channel, log $run/log"
 		setsid "$server" -dir "$CACHE/channel" -addr "$host:${CRUN_CHANNEL_PORT:-8765}" -ready "$run/url" \
 			>>"$run/log" 2>&1 </dev/null 9>&- &

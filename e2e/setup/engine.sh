@@ -4,9 +4,11 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
-command -v curl >/dev/null && engine_answers && exit 0
+# With what the scripts and a build need of this machine: curl, and certificates for what it fetches.
+certificates=/etc/ssl/certs/ca-certificates.crt
+command -v curl >/dev/null && [ -s "$certificates" ] && engine_answers && exit 0
 lock_cache
-need curl=curl flock=util-linux
+need curl=curl flock=util-linux "$certificates=ca-certificates"
 engine_answers && exit 0 # another run started it while this one waited
 
 [ -z "${DOCKER_HOST:-}" ] || die "no engine answers at DOCKER_HOST=$DOCKER_HOST"
