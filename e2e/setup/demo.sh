@@ -43,7 +43,7 @@ cat <<EOT
 
 That is crun: an image from environment.yml, a training under a profile's limits, and the proof that they held.
 Try next, in examples/ with $root/bin on your PATH${CRUN_CONFIG:+ and CRUN_CONFIG=$CRUN_CONFIG}:
-  crun run --memory 64m train.py      # too little memory, and what crun says about it
+  crun run --profile small python -c 'b"x" * (5 << 30)'   # more memory than it has, and what crun says
   crun run -d train.py; crun ps       # in the background; crun logs -f NAME shows it
   crun profiles show small            # every limit, and where it is set
   make shell                          # a shell in the environment under the same limits
