@@ -60,6 +60,7 @@ lint: init ## gofmt, vet, staticcheck, go mod tidy, generated docs, shell script
 	$(GO) tool staticcheck ./...
 	$(GO) mod tidy -diff
 	@e2e/setup/generated.sh
+	@for script in .ci/run $$(git ls-files '*.sh'); do bash -n "$$script"; done
 
 fmt: ## format the Go files
 	gofmt -w $$(git ls-files '*.go')

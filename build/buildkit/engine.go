@@ -61,6 +61,19 @@ func NewEngine(ep endpoint.Endpoint) (*Engine, error) {
 // Close ends the connections.
 func (e *Engine) Close() error { return e.client.Close() }
 
+// Remote tells whether the engine is on another machine.
+func (e *Engine) Remote() bool { return e.endpoint.Remote }
+
+// Arch asks for the architecture of the engine's machine, by Go's name: amd64,
+// arm64.
+func (e *Engine) Arch(ctx context.Context) (string, error) {
+	version, err := e.client.ServerVersion(ctx)
+	if err != nil {
+		return "", e.failure(ctx, "asking the engine for its architecture", err)
+	}
+	return version.Arch, nil
+}
+
 // Image finds an image by name or id. The error is ErrNoImage where there is
 // none.
 func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {

@@ -3,10 +3,17 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/internal/endpoint"
 )
 
 // buildApp is an app in a folder with an environment file, without an engine.
@@ -75,4 +82,34 @@ func TestBuildHelp(t *testing.T) {
 	if code := app.Run(context.Background(), []string{"build", "--help"}); code != 0 || !strings.Contains(out.String(), "crun build --dry-run") {
 		t.Errorf("the help ends with %d and is\n%s", code, out)
 	}
+}
+
+// TestBuildPlatform: an image is made for the engine's architecture, not for
+// that of whoever asks.
+func TestBuildPlatform(t *testing.T) {
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", "1.41")
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"Arch": "arm64"}`)
+	}))
+	host := strings.Replace(daemon.URL, "http", "tcp", 1)
+	own := map[string]string{"amd64": "linux-64", "arm64": "linux-aarch64"}[runtime.GOARCH]
+	check := func(remote, dryRun bool, want string) {
+		t.Helper()
+		engine, err := buildkit.NewEngine(endpoint.Endpoint{Host: host, Remote: remote})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer engine.Close()
+		app, _, _ := buildApp(t)
+		got, err := app.platform(t.Context(), engine, dryRun)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("remote %v, dry run %v: %q, %v, want %q", remote, dryRun, got, err, want)
+		}
+	}
+	check(false, false, own)
+	check(true, false, "linux-aarch64")
+	daemon.Close()
+	check(true, false, "")
+	check(true, true, own)
 }

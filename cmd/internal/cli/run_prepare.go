@@ -223,7 +223,7 @@ func (app *App) environmentImage(ctx context.Context, o *runOptions, project str
 	if !o.dryRun {
 		return app.ensureImage(ctx, file)
 	}
-	b, err := app.openBuild(buildOptions{file: file, progress: "quiet"})
+	b, err := app.openBuild(ctx, buildOptions{file: file, progress: "quiet"})
 	if err != nil {
 		return build.Result{}, err
 	}

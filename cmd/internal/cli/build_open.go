@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+
+	"crun.dev/crun/build"
+	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/cmd/internal/config"
+)
+
+// pendingBuild is a build with all that it needs.
+type pendingBuild struct {
+	request build.Request
+	engine  *buildkit.Engine
+	options buildkit.Options
+}
+
+// openBuild reads the project and the machine's configuration. It connects to
+// nothing but an engine on another machine, whose architecture it asks for.
+func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild, err error) {
+	cfg, err := config.Load(app.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	path := o.file
+	if path == "" {
+		path = "."
+	}
+	file, err := build.FindFile(app.rel(path))
+	if err != nil {
+		return nil, err
+	}
+	engine, err := app.buildEngine(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = engine.Close()
+		}
+	}()
+	platform, err := app.platform(ctx, engine, o.dryRun)
+	if err != nil {
+		return nil, err
+	}
+	project, err := build.Open(file, build.Options{
+		Base: firstOf(o.base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
+		Python: o.python, Platform: platform, Miniconda: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	sources, err := sourcesOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	notes := func(text string) { app.note("%s", text) }
+	progress := o.progress
+	if app.Quiet {
+		progress = "quiet"
+	} else if value := app.Getenv("BUILDKIT_PROGRESS"); progress == "auto" && slices.Contains(buildkit.Modes, value) {
+		progress = value // as for docker build
+	}
+	return &pendingBuild{
+		engine:  engine,
+		request: build.Request{Project: project, Names: o.names, NoCache: o.noCache, Sources: sources, Notes: notes},
+		options: buildkit.Options{Address: app.Getenv("BUILDKIT_HOST"), Progress: progress, Out: app.Err, Notes: notes},
+	}, nil
+}
+
+func (b *pendingBuild) run(ctx context.Context) (build.Result, error) {
+	solver := buildkit.New(b.engine, b.options)
+	result, err := build.Build(ctx, solver, b.engine, b.request)
+	_, _ = solver.Close(), b.engine.Close()
+	if errors.Is(err, context.Canceled) {
+		err = interruptedBuild{err}
+	}
+	return result, err
+}
+
+// interruptedBuild is a build that Ctrl-C has ended.
+type interruptedBuild struct{ error }
+
+func (interruptedBuild) Error() string {
+	return "interrupted: the build has ended; what was finished of it is kept for the next one"
+}
+func (e interruptedBuild) Unwrap() error { return e.error }
+
+// buildEngine is a client of the engine that images are built for.
+func (app *App) buildEngine(cfg *config.Config) (*buildkit.Engine, error) {
+	found, err := app.findEndpoint(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return buildkit.NewEngine(found)
+}
+
+// sourcesOf are the parts of the configuration that a build fetches by.
+func sourcesOf(cfg *config.Config) (build.Sources, error) {
+	sources := build.Sources{
+		Conda: cfg.Mirrors.Conda, Apt: cfg.Mirrors.Apt, PipIndex: cfg.Mirrors.Pip.IndexURL, PipExtra: cfg.Mirrors.Pip.ExtraIndexURLs,
+		Proxy: buildkit.Proxy{HTTP: cfg.Proxy.HTTP, HTTPS: cfg.Proxy.HTTPS, No: cfg.Proxy.No},
+	}
+	if cfg.CA != "" {
+		data, err := os.ReadFile(cfg.CA)
+		if err != nil {
+			return sources, fmt.Errorf("reading the certificates that %s names: %w", cfg.Origin["ca"], err)
+		}
+		sources.CA = data
+	}
+	return sources, nil
+}
+
+// platform is the one that images are made for, by conda's name: the engine's.
+// An engine on this machine has this machine's; another is asked, which for
+// dryRun alone need not succeed.
+func (app *App) platform(ctx context.Context, engine *buildkit.Engine, dryRun bool) (string, error) {
+	arch := runtime.GOARCH
+	if engine.Remote() {
+		asked, err := engine.Arch(ctx)
+		switch {
+		case err == nil:
+			arch = asked
+		case !dryRun:
+			return "", err
+		default:
+			app.note("taking this machine's architecture, %s, for the engine's: %v", arch, err)
+		}
+	}
+	switch arch {
+	case "amd64":
+		return "linux-64", nil
+	case "arm64":
+		return "linux-aarch64", nil
+	}
+	return "", fmt.Errorf("the engine is on a machine of the architecture %s; crun builds for amd64 and arm64", arch)
+}
