@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -10,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -53,40 +51,6 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 // patience bounds every wait of a script.
 const patience = 60 * time.Second
 
-type processesKey struct{}
-
-// processes are those that a script has begun.
-type processes struct {
-	mu  sync.Mutex
-	all map[string]*process
-}
-
-type process struct {
-	cmd   *exec.Cmd
-	input io.WriteCloser
-	done  chan struct{} // the process has ended
-	shown chan struct{} // its terminal has been read to the end; nil without one
-	extra []io.Closer
-}
-
-// end kills what a script has left running.
-func (ps *processes) end() {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	for _, p := range ps.all {
-		select {
-		case <-p.done:
-		default:
-			p.cmd.Process.Kill()
-			<-p.done
-		}
-		p.input.Close()
-		for _, c := range p.extra {
-			c.Close()
-		}
-	}
-}
-
 func usage(ts *testscript.TestScript, neg bool, args []string, least int, text string) {
 	if neg || len(args) < least {
 		ts.Fatalf("usage: %s", text)
@@ -108,57 +72,6 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
-}
-
-func code(s *os.ProcessState) int {
-	if status := s.Sys().(syscall.WaitStatus); status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return s.ExitCode()
-}
-
-func find(ts *testscript.TestScript, name string) *process {
-	ps := ts.Value(processesKey{}).(*processes)
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	p := ps.all[name]
-	if p == nil {
-		ts.Fatalf("nothing called %s was begun", name)
-	}
-	return p
-}
-
-func start(ts *testscript.TestScript, name string, p *process) {
-	p.cmd.Dir = ts.Getenv("PWD")
-	if p.cmd.Dir == "" {
-		p.cmd.Dir = ts.MkAbs(".")
-	}
-	for _, variable := range []string{"PATH", "HOME", "XDG_STATE_HOME", "DOCKER_CONFIG", "DOCKER_HOST", "CRUN_CONFIG", "TMPDIR"} {
-		if value := ts.Getenv(variable); value != "" {
-			p.cmd.Env = append(p.cmd.Env, variable+"="+value)
-		}
-	}
-	p.cmd.Env = append(p.cmd.Env, "TERM=xterm", "PWD="+p.cmd.Dir)
-	ts.Check(p.cmd.Start())
-	p.done = make(chan struct{})
-	go func() {
-		p.cmd.Wait()
-		close(p.done)
-	}()
-	ps := ts.Value(processesKey{}).(*processes)
-	ps.mu.Lock()
-	ps.all[name] = p
-	ps.mu.Unlock()
-}
-
-func program(ts *testscript.TestScript, name string) string {
-	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		if path := filepath.Join(dir, name); unix.Access(path, unix.X_OK) == nil {
-			return path
-		}
-	}
-	ts.Fatalf("no program %s", name)
-	return ""
 }
 
 func cmdBegin(ts *testscript.TestScript, neg bool, args []string) {
@@ -196,26 +109,6 @@ func cmdTerminal(ts *testscript.TestScript, neg bool, args []string) {
 		defer close(p.shown)
 		io.Copy(out, master)
 	}()
-}
-
-// openTerminal makes a terminal of 100 by 30 characters.
-func openTerminal() (master, slave *os.File, err error) {
-	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
-		return nil, nil, err
-	}
-	fd := int(master.Fd())
-	if err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		return nil, nil, err
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: 100, Row: 30}); err != nil {
-		return nil, nil, err
-	}
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	return master, slave, err
 }
 
 func cmdType(ts *testscript.TestScript, neg bool, args []string) {
@@ -257,14 +150,6 @@ func cmdEnds(ts *testscript.TestScript, neg bool, args []string) {
 	if got := code(p.cmd.ProcessState); got != want {
 		showOutput(ts, args[0])
 		ts.Fatalf("%s ended with exit code %d, want %d", args[0], got, want)
-	}
-}
-
-func showOutput(ts *testscript.TestScript, name string) {
-	for _, file := range []string{name + ".out", name + ".err"} {
-		if data, err := os.ReadFile(ts.MkAbs(file)); err == nil && len(data) > 0 {
-			ts.Logf("[%s]\n%s", file, data)
-		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,6 +61,12 @@ func TestScripts(t *testing.T) {
 			// Makes an environment one that no earlier test has left in a
 			// build cache.
 			env.Setenv("NONCE", strconv.FormatInt(time.Now().UnixNano(), 36))
+			if config, err := os.ReadFile(os.Getenv("CRUN_CONFIG")); err == nil {
+				// The channel's host, which no image may hold.
+				if found := regexp.MustCompile(`conda-forge: https?://([^/\s]+)`).FindSubmatch(config); found != nil {
+					env.Setenv("CHANNEL", string(found[1]))
+				}
+			}
 			env.Setenv("DOCKER_CONFIG", filepath.Join(env.WorkDir, "home", ".docker"))
 			for _, name := range []string{"DOCKER_HOST", "CRUN_CONFIG", "CRUN_E2E_BUILDKITD", "CRUN_E2E_PYPI"} {
 				if value := os.Getenv(name); value != "" {

@@ -151,15 +151,15 @@ func (b *Builder) output(ctx context.Context, names []string) *output {
 
 // build runs one build function with job's files, secrets and settings.
 func (b *Builder) build(ctx context.Context, job Job, newOutput func() *output, run gateway.BuildFunc) (map[string]string, error) {
-	response, err := b.try(ctx, job, newOutput(), run)
+	response, err := b.try(ctx, job, newOutput, run)
 	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), lostSession) {
 		return response, err
 	}
 	job.Files = distinct(job.Files)
-	return b.try(ctx, job, newOutput(), run)
+	return b.try(ctx, job, newOutput, run)
 }
 
-func (b *Builder) try(ctx context.Context, job Job, out *output, run gateway.BuildFunc) (map[string]string, error) {
+func (b *Builder) try(ctx context.Context, job Job, newOutput func() *output, run gateway.BuildFunc) (map[string]string, error) {
 	c, err := b.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -187,13 +187,14 @@ func (b *Builder) try(ctx context.Context, job Job, out *output, run gateway.Bui
 	if job.HostNetwork {
 		options.AllowedEntitlements = []string{"network.host"}
 	}
-	if out != nil {
-		options.Exports = []client.ExportEntry{out.entry}
-	}
-
 	watch, err := newWatch(b.options)
 	if err != nil {
 		return nil, err
+	}
+	// Last: from here on the engine waits for the image, until out.wait.
+	out := newOutput()
+	if out != nil {
+		options.Exports = []client.ExportEntry{out.entry}
 	}
 	status := make(chan *client.SolveStatus)
 	var response *client.SolveResponse

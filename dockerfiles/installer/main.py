@@ -3,10 +3,9 @@
     solve REQUEST SOLUTION  choose the packages of an environment
     conda LIST              install conda packages
     pip LIST                install pip packages into a conda environment
-    uv ARGUMENT...          run uv, as pip would run it
 
-REQUEST, SOLUTION and LIST are JSON files; build/solution.go and build/context.go
-are the other side. What a person should know is printed; a failure ends with
+REQUEST, SOLUTION and LIST are JSON files; build/list.go is
+the other side. What a person should know is printed; a failure ends with
 one line that starts with "crun: " and exit code 1.
 """
 import json

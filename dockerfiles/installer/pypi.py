@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import zipfile
@@ -26,8 +27,11 @@ def run_uv(*arguments):
         "UV_CACHE_DIR": CACHE, "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": "300",
     }
-    return subprocess.run([TOOLS_UV, *arguments], env=environment, text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    result = subprocess.run([TOOLS_UV, *arguments], env=environment, text=True, check=False,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if result.returncode == -signal.SIGKILL:
+        raise Failure("uv was killed, most likely because the engine's host ran out of memory: free memory, or build on a machine that has more")
+    return result
 
 
 def compile_requirements(request, prefix, notes):
@@ -61,7 +65,7 @@ def compile_requirements(request, prefix, notes):
         found = None if "Failed to fetch" in text else ask_pip(prefix, requirements, request)
     if found is None:
         raise NoSolution(text)
-    notes.append("uv does not take these requirements, so pip chose the packages: " + text.splitlines()[0])
+    notes.append("uv does not take these requirements, so pip chose the packages: " + text.partition("\n")[0])
     return found
 
 

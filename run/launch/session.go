@@ -81,13 +81,9 @@ func (s *Session) Begin() error {
 	return nil
 }
 
-// Started tells that the command runs: only now has its terminal a size.
-func (s *Session) Started(ctx context.Context) {
-	s.Resize(ctx)
-}
-
-// Resize passes the size of the terminal on. It does not matter if that fails:
-// the next change comes.
+// Resize passes the size of the terminal on, once the command runs: before, the
+// run's terminal has none. It does not matter if that fails: the next change
+// comes.
 func (s *Session) Resize(ctx context.Context) {
 	if s.opts.Terminal == nil || !s.opts.TTY {
 		return

@@ -62,15 +62,11 @@ type inspection struct {
 }
 
 func (app *App) inspect(ctx context.Context, o *inspectOptions) error {
-	store, err := app.openStore()
+	_, runs, err := app.namedRuns(o.run)
 	if err != nil {
 		return err
 	}
-	app.sweep(store)
-	r, err := store.Find(o.run)
-	if err != nil {
-		return err
-	}
+	r := runs[0]
 	all := inspection{Record: r.Dir()}
 	if all.Plan, err = r.Plan(); err != nil {
 		return err

@@ -60,15 +60,11 @@ is a name (the newest run of it), an id, or the beginning of one.`,
 }
 
 func (app *App) logs(ctx context.Context, o *logsOptions) error {
-	store, err := app.openStore()
+	store, runs, err := app.namedRuns(o.run)
 	if err != nil {
 		return err
 	}
-	app.sweep(store)
-	r, err := store.Find(o.run)
-	if err != nil {
-		return err
-	}
+	r := runs[0]
 	log := r.ReadLog()
 	defer log.Close()
 	p := &logPrinter{out: app.Out, err: app.Err, timestamps: o.timestamps}

@@ -21,6 +21,9 @@ func checkOutput(cmd *cobra.Command, output string) error {
 	return nil
 }
 
+// printJSON prints v for -o json.
+func (app *App) printJSON(v any) error { return indented(app.Out, v) }
+
 // indented writes v as JSON for -o json.
 func indented(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)

@@ -41,12 +41,7 @@ that has not ended is ended first.`,
 }
 
 func (app *App) rm(ctx context.Context, o *rmOptions) error {
-	store, err := app.openStore()
-	if err != nil {
-		return err
-	}
-	app.sweep(store)
-	runs, err := findRuns(store, o.runs)
+	store, runs, err := app.namedRuns(o.runs...)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -158,11 +157,4 @@ func (app *App) printPlan(p *plan.Plan, output string) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", row.Field, row.Value, row.Origin)
 	}
 	return table.Flush()
-}
-
-func (app *App) printJSON(v any) error {
-	encoder := json.NewEncoder(app.Out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
 }

@@ -73,8 +73,13 @@ func (app *App) engineAt(ctx context.Context, ref json.RawMessage) (engine.Engin
 	return e, nil
 }
 
-// findRuns gives the runs that args name.
-func findRuns(store *record.Store, args []string) ([]*record.Record, error) {
+// namedRuns gives the runs that args name, as they stand now, and their store.
+func (app *App) namedRuns(args ...string) (*record.Store, []*record.Record, error) {
+	store, err := app.openStore()
+	if err != nil {
+		return nil, nil, err
+	}
+	app.sweep(store)
 	var found []*record.Record
 	var errs []error
 	for _, name := range args {
@@ -85,7 +90,7 @@ func findRuns(store *record.Store, args []string) ([]*record.Record, error) {
 		}
 		found = append(found, r)
 	}
-	return found, errors.Join(errs...)
+	return store, found, errors.Join(errs...)
 }
 
 // runArgs refuses a command line without the name of a run, or, with one, more

@@ -48,12 +48,7 @@ time. The command returns when they have ended; their records stay.`,
 }
 
 func (app *App) stop(ctx context.Context, o *stopOptions) error {
-	store, err := app.openStore()
-	if err != nil {
-		return err
-	}
-	app.sweep(store)
-	runs, err := findRuns(store, o.runs)
+	_, runs, err := app.namedRuns(o.runs...)
 	if err != nil {
 		return err
 	}
