@@ -84,6 +84,10 @@ func Find(ctx context.Context, images Images, project *Project) (result Result, 
 
 func (b *builder) find(ctx context.Context) (Result, string, error) {
 	p := b.project
+	if p.LockError != nil {
+		// Nothing that people have in git is written over unasked.
+		return Result{}, "", fmt.Errorf("%w; --no-cache chooses the packages anew and writes the file again", p.LockError)
+	}
 	base, err := b.base(ctx)
 	if err != nil {
 		return Result{}, "", err
@@ -113,8 +117,6 @@ func (b *builder) find(ctx context.Context) (Result, string, error) {
 // outdated says why the lock is not the one of the files here, or "".
 func (p *Project) outdated(base baseImage) string {
 	switch {
-	case p.LockError != nil:
-		return p.LockError.Error()
 	case p.Lock == nil:
 		return "there is no " + p.LockFile
 	case p.Lock.Key != p.Request.Key():
@@ -177,6 +179,9 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 	id, err := b.solver.Image(ctx, job, b.names(digest))
 	if err != nil {
 		return Result{}, err
+	}
+	if made, err := b.images.Image(ctx, id); err == nil && made.Labels[LabelLock] != digest {
+		return Result{}, fmt.Errorf("the engine made an image of another lock, %q, than %s: build again with --no-cache", made.Labels[LabelLock], p.LockFile)
 	}
 	result := b.result(id, digest)
 	result.Built = true

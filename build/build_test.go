@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -63,9 +64,6 @@ func TestWhatMakesALockStale(t *testing.T) {
 			rewrite(t, file, strings.Replace(environmentFile, "tqdm==4.66.5", "tqdm==4.66.4", 1))
 		}, "tqdm 4.66.5 -> 4.66.4"},
 		"another base": {func(_ *testing.T, _ string, e *engine) { e.images[0].ID = "sha256:" + strings.Repeat("e", 64) }, "the base image " + baseName + " has changed"},
-		"a broken lock": {func(t *testing.T, file string, _ *engine) {
-			rewrite(t, filepath.Join(filepath.Dir(file), "crun.lock"), "<<<<<<< HEAD\n")
-		}, "merge conflict"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, e := write(t, environmentFile), newEngine(t)
@@ -82,6 +80,52 @@ func TestWhatMakesALockStale(t *testing.T) {
 			}
 			if text := strings.Join(said.lines, "\n"); !strings.Contains(text, test.note) {
 				t.Errorf("it says %q, want %q in it", text, test.note)
+			}
+		})
+	}
+}
+
+// A lock that cannot be read is somebody's work gone wrong: it is never written
+// over unasked.
+func TestALockThatCannotBeRead(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"conflict":      {"<<<<<<< HEAD\n", "a merge conflict is left here"},
+		"newer version": {"version: 99\n", "99"},
+		"cut":           {"version: 1\nkey: sha", "crun.lock:"},
+		"no lock":       {"hello\n", "crun.lock:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, e := write(t, environmentFile), newEngine(t)
+			path := filepath.Join(filepath.Dir(file), "crun.lock")
+			rewrite(t, path, test.text)
+			_, err := Build(t.Context(), noSolver{t}, e, Request{Project: open(t, file)})
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "--no-cache") {
+				t.Errorf("the error is %v, want %q and --no-cache in it", err, test.want)
+			}
+			if data, _ := os.ReadFile(path); string(data) != test.text {
+				t.Errorf("the file holds %q now", data)
+			}
+			if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), NoCache: true}); err != nil {
+				t.Errorf("with --no-cache: %v", err)
+			}
+		})
+	}
+}
+
+func TestALockThatIsNoFile(t *testing.T) {
+	for name, make := range map[string]func(string) error{
+		"folder": func(path string) error { return os.Mkdir(path, 0o755) },
+		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"device": func(path string) error { return os.Symlink("/dev/zero", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, e := write(t, environmentFile), newEngine(t)
+			if err := make(filepath.Join(filepath.Dir(file), "crun.lock")); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Build(t.Context(), noSolver{t}, e, Request{Project: open(t, file)})
+			if err == nil || !strings.Contains(err.Error(), "crun.lock is no file: move it away") {
+				t.Errorf("the error is %v", err)
 			}
 		})
 	}

@@ -162,7 +162,7 @@ func checkPython(env *environment.Environment, python string) error {
 // readLock reads the lock, if there is one.
 func (p *Project) readLock() {
 	p.Lock, p.LockError = nil, nil
-	data, err := os.ReadFile(p.LockFile)
+	data, err := readLockFile(p.LockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -170,6 +170,23 @@ func (p *Project) readLock() {
 		p.Lock, err = lock.Parse(data, p.LockFile)
 	}
 	p.LockError = err
+}
+
+// maxLock is far above any lock, in bytes: one of 500 packages has 0.5 MB.
+const maxLock = 64 << 20
+
+// readLockFile reads a lock of bounded size; a pipe would never end.
+func readLockFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file: move it away", path)
+	case info.Size() > maxLock:
+		return nil, fmt.Errorf("%s is larger than 64 MiB, which is no lock: move it away", path)
+	}
+	return os.ReadFile(path)
 }
 
 // Tag is the name that an image of this project gets: crun/NAME:LOCK12.

@@ -91,9 +91,10 @@ func (app *App) prepare(ctx context.Context, o *runOptions) (j *job, err error) 
 	if j.engine, j.engineRef, err = app.openEngine(ctx, machine); err != nil {
 		return nil, err
 	}
+	begun := j // return nil, err sets j
 	defer func() {
 		if err != nil {
-			j.giveUp()
+			begun.giveUp()
 		}
 	}()
 	if !o.dryRun {
