@@ -90,16 +90,25 @@ func (o *Owner) findContainer(ctx context.Context) error {
 	if o.state.Container != "" || o.state.Removed {
 		return nil
 	}
+	id, err := o.listed(ctx)
+	if id != "" {
+		o.state.Container = id
+	}
+	return err
+}
+
+// listed gives the id of the run's container as the engine lists it, or "".
+func (o *Owner) listed(ctx context.Context) (string, error) {
 	all, err := o.Engine.List(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, c := range all {
 		if c.Run == o.Record.ID {
-			o.state.Container = c.ID
+			return c.ID, nil
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // finish removes what may be left of a run that is over.
@@ -144,18 +153,38 @@ func (o *Owner) unmade(ctx context.Context) error {
 		return err
 	}
 	o.tellEnded()
-	for end := time.Now().Add(o.Linger); s.Container == "" && time.Now().Before(end); {
+	if err := o.linger(ctx); err != nil {
+		return err // the next command looks again
+	}
+	s.Removed = true
+	return o.complete()
+}
+
+// linger removes the container of a run that was never started until the
+// engine lists none. One that is being made can be asked for and removed, with
+// the answer that it does not exist, before it is there: so what counts is the
+// list, and an empty one only after a while.
+func (o *Owner) linger(ctx context.Context) error {
+	listed := false
+	for end := time.Now().Add(o.Linger); ; {
+		id, err := o.listed(ctx)
+		switch {
+		case err != nil:
+			return err
+		case id != "":
+			listed, o.state.Container = true, id
+			if err := o.Engine.Remove(ctx, id); err != nil {
+				return err
+			}
+		case listed || !time.Now().Before(end):
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(o.Retry):
 		}
-		if err := o.findContainer(ctx); err != nil {
-			return err // the next command looks again
-		}
 	}
-	o.finish(ctx)
-	return o.complete()
 }
 
 // rejoin connects to a container that was started by another: the whole log is
@@ -179,7 +208,8 @@ func (o *Owner) rejoin(ctx context.Context) (*connection, error) {
 		c.close()
 		return nil, err
 	}
-	if container.Status == "exited" || container.Status == "dead" {
+	over := container.Status == "exited" || container.Status == "dead"
+	if over {
 		ended := make(chan engine.Exit, 1)
 		ended <- engine.Exit{Code: container.ExitCode}
 		c.exit = ended
@@ -194,6 +224,9 @@ func (o *Owner) rejoin(ctx context.Context) (*connection, error) {
 		defer stdout.have.Close()
 		defer stderr.have.Close()
 		stream.Demux(stdout, stderr)
+		if over && o.engineLost {
+			o.log.Gap(0, "the run ended while the engine was away; its last output may be missing here")
+		}
 	}()
 	return c, nil
 }

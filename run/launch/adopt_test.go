@@ -91,26 +91,37 @@ func TestKilled(t *testing.T) {
 }
 
 // TestLateContainer kills the monitor while the engine makes the container, and
-// lets that appear after the adoption has begun.
+// lets that appear after the adoption has begun. The id may be known by then:
+// an engine answers that there is no such container until it is made.
 func TestLateContainer(t *testing.T) {
-	f := newFixture(t, nil)
-	owner := f.newOwner()
-	owner.Linger = time.Minute
-	told := make(chan record.State, 2)
-	owner.Ended = func(s record.State) {
-		told <- s
-		p, _ := f.record.Plan()
-		go f.fake.Create(context.Background(), p, nil, nil)
-	}
-	if err := owner.Adopt(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s := <-told; s.Phase != record.Failed || len(told) > 0 {
-		t.Errorf("told %+v, and %d more", s, len(told))
-	}
-	f.clean("after adoption")
-	if calls := f.fake.Calls(); !slices.Contains(calls, "remove") {
-		t.Errorf("calls %v", calls)
+	for _, known := range []string{"", "an-id-that-is-not-there-yet"} {
+		f := newFixture(t, nil)
+		state, err := f.record.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		state.Container = known
+		if err := f.record.SetState(state); err != nil {
+			t.Fatal(err)
+		}
+		owner := f.newOwner()
+		owner.Linger = time.Minute
+		told := make(chan record.State, 2)
+		owner.Ended = func(s record.State) {
+			told <- s
+			p, _ := f.record.Plan()
+			go f.fake.Create(context.Background(), p, nil, nil)
+		}
+		if err := owner.Adopt(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := <-told; s.Phase != record.Failed || len(told) > 0 {
+			t.Errorf("told %+v, and %d more", s, len(told))
+		}
+		f.clean("after adoption")
+		if calls := f.fake.Calls(); !slices.Contains(calls, "remove") {
+			t.Errorf("calls %v", calls)
+		}
 	}
 }
 

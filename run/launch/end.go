@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -37,6 +38,7 @@ func (o *Owner) see(ctx context.Context, c *connection) error {
 		c.close()
 		<-c.drained
 		o.event("engine lost", map[string]string{"message": err.Error()})
+		o.engineLost = true
 		if c, err = o.reconnect(ctx); err != nil || c == nil {
 			return err
 		}
@@ -90,8 +92,9 @@ func (o *Owner) conclude(ctx context.Context, id string, code int) error {
 	o.read(ctx, id, code)
 	o.event("ended", map[string]string{"exit_code": fmt.Sprint(*o.state.ExitCode)})
 	written := o.Record.SetState(o.state)
-	if written == nil {
-		// What cannot be written down stays in the container.
+	if written == nil || errors.Is(written, fs.ErrNotExist) {
+		// What cannot be written down stays in the container, unless somebody
+		// has removed the record.
 		o.remove(ctx, id)
 	} else {
 		o.warn(written)

@@ -52,6 +52,9 @@ type Owner struct {
 	// the removal failed; what is left to do then may take a while.
 	Ended func(record.State)
 
+	// engineLost says that the engine went away while the command ran.
+	engineLost bool
+
 	plan  *plan.Plan
 	state record.State
 	log   *record.LogWriter
