@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,7 +70,26 @@ func (app *App) runEnv(o *runOptions, profile *profiles.Profile) (*runVars, erro
 		}
 		vars.secret(name, value)
 	}
+	errs = append(errs, vars.tooLong()...)
 	return vars, errors.Join(errs...)
+}
+
+// maxVar is what the kernel takes for one variable, NAME=VALUE and the zero
+// behind it, in bytes (MAX_ARG_STRLEN, execve(2)).
+const maxVar = 128 << 10
+
+// tooLong names the variables with which no program can be started.
+func (v *runVars) tooLong() (errs []error) {
+	for _, one := range slices.Concat(v.limits.Env, v.env) {
+		value := one.Value
+		if one.FromHost {
+			value = v.secrets[one.Name]
+		}
+		if n := len(one.Name) + len(value) + 2; n > maxVar {
+			errs = append(errs, fmt.Errorf("variable %s: %d bytes are more than the 128 KiB that the kernel takes for one: put the value into a file of the project", one.Name, n))
+		}
+	}
+	return errs
 }
 
 func (v *runVars) secret(name, value string) {
@@ -91,7 +111,13 @@ func (v *runVars) set(one plan.EnvVar) {
 // lines and those that begin with # say nothing; quotes are part of a value,
 // as docker run has it.
 func (app *App) readEnvFile(name string) ([]plan.EnvVar, error) {
-	file, err := os.Open(app.abs(name))
+	path := app.abs(name)
+	// A shell's <(command) is a pipe below /dev; opening another one would
+	// wait for a writer, deaf to signals.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !strings.HasPrefix(path, "/dev/fd/") && !strings.HasPrefix(path, "/proc/") {
+		return nil, fmt.Errorf("--env-file %s: is no file", name)
+	}
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("--env-file %s: %w", name, errors.Unwrap(err))
 	}
@@ -110,12 +136,14 @@ func (app *App) readEnvFile(name string) ([]plan.EnvVar, error) {
 		}
 		if !given {
 			if value = app.Getenv(key); value == "" {
-				continue
+				return nil, fmt.Errorf("%s:%d: %s is not set here: export it, or write %s=VALUE", name, n, key, key)
 			}
 		}
 		all = append(all, plan.EnvVar{Name: key, Value: value})
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("--env-file %s: a line is longer than 1 MiB", name)
+	} else if err != nil {
 		return nil, fmt.Errorf("--env-file %s: %w", name, err)
 	}
 	return all, nil
@@ -132,6 +160,9 @@ func checkVarName(name string, given bool) error {
 		return errors.New("the name of the variable is empty: write NAME=VALUE, or NAME")
 	case !given:
 		return errors.New("a text without = is no name of a variable (it is not shown, for it may be a value): write NAME=VALUE, or NAME, of letters, digits and _, no digit first")
+	}
+	if _, exported := strings.CutPrefix(name, "export "); exported {
+		return errors.New("leave the word export out: write NAME=VALUE")
 	}
 	return fmt.Errorf("%q is no name of a variable: letters, digits and _, no digit first", name)
 }

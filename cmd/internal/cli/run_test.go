@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -239,8 +240,14 @@ func TestParsePort(t *testing.T) {
 
 func TestRunEnv(t *testing.T) {
 	app := runApp(t, map[string]string{"TOKEN": "secret", "KEY": "also"})
-	os.WriteFile(filepath.Join(app.Dir, "env"), []byte("\ufeff# comment\n\nA=1\nB=x=y z\nTOKEN\nGONE\n"), 0o644)
+	os.WriteFile(filepath.Join(app.Dir, "env"), []byte("\ufeff# comment\n\nA=1\nB=x=y z\nTOKEN\n"), 0o644)
 	os.WriteFile(filepath.Join(app.Dir, "bad"), []byte("A=1\n1X=2\n"), 0o644)
+	os.WriteFile(filepath.Join(app.Dir, "gone"), []byte("A=1\nGONE\n"), 0o644)
+	os.WriteFile(filepath.Join(app.Dir, "shell"), []byte("export A=secret\n"), 0o644)
+	os.WriteFile(filepath.Join(app.Dir, "long"), []byte("A="+strings.Repeat("secret", 30_000)+"\n"), 0o644)
+	if err := syscall.Mkfifo(filepath.Join(app.Dir, "pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	os.WriteFile(filepath.Join(app.Dir, "torn"), []byte("+secret/\n"), 0o644)
 	profile, err := app.runProfile(&job{options: &runOptions{profile: "small"}})
 	if err != nil {
@@ -270,6 +277,10 @@ func TestRunEnv(t *testing.T) {
 		{runOptions{env: []string{"sk-secret"}}, "-e: a text without = is no name"},
 		{runOptions{envFiles: []string{"bad"}}, `bad:2: "1X"`},
 		{runOptions{envFiles: []string{"torn"}}, "torn:1: a text without = is no name"},
+		{runOptions{envFiles: []string{"gone"}}, "gone:2: GONE is not set here"},
+		{runOptions{envFiles: []string{"shell"}}, "shell:1: leave the word export out"},
+		{runOptions{envFiles: []string{"long"}}, "variable A: 180003 bytes are more than the 128 KiB"},
+		{runOptions{envFiles: []string{"pipe"}}, "--env-file pipe: is no file"},
 		{runOptions{envFiles: []string{"nowhere"}}, "--env-file nowhere: no such file"},
 	} {
 		if _, err := app.runEnv(&c.o, profile); err == nil || !strings.Contains(err.Error(), c.want) {
