@@ -87,7 +87,7 @@ type baseError struct {
 }
 
 func (e *baseError) Error() string {
-	return fmt.Sprintf("the engine does not have the base image %s, and it cannot be fetched: %s; is the name right? --base names another one", e.name, lastCause(e.err))
+	return fmt.Sprintf("the engine does not have the base image %s, and it cannot be fetched: %s; is the name right? --base, or base in config.yaml, names another one", e.name, lastCause(e.err))
 }
 
 func (e *baseError) Unwrap() error { return e.err }

@@ -60,7 +60,7 @@ def miniconda(request, notes):
         if "conda" not in str(error):
             raise
         notes.append(
-            "no channel of the environment serves a conda that fits: the image has the environment alone, "
+            "no channel of the environment serves a conda that fits: the image has the environment alone, which is all a run needs, "
             "without the conda command")
         return []
     return [conda.to_entry(record, request["channels"]) for record in records]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,10 +80,29 @@ func (app *App) logs(ctx context.Context, o *logsOptions) error {
 			return err
 		}
 	}
-	if !o.follow {
-		return nil
+	if o.follow {
+		if err := app.followLog(ctx, store, r, log, p); err != nil {
+			return err
+		}
 	}
-	return app.followLog(ctx, store, r, log, p)
+	return app.sayHowItEnded(r)
+}
+
+// sayHowItEnded ends a log with what its reader wants to know next, where that
+// is more than that all went well.
+func (app *App) sayHowItEnded(r *record.Record) error {
+	state, err := r.State()
+	if err != nil || !state.Phase.Over() {
+		return nil // removed in this moment, or it goes on
+	}
+	p, err := r.Plan()
+	if err != nil {
+		return err
+	}
+	if text, clean := describeEnd(p, &state); !clean && text != "" {
+		fmt.Fprintf(app.Err, "crun: %s\n", strings.TrimSuffix(text, logHint(p)))
+	}
+	return nil
 }
 
 // pollEvery is how often the log of a run is looked at for more.

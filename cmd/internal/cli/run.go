@@ -144,7 +144,7 @@ func addRunFlags(flags *pflag.FlagSet, o *runOptions) {
 	flags.BoolVarP(&o.interactive, "interactive", "i", false, "attach stdin also when it is a terminal without -t")
 	flags.BoolVarP(&o.tty, "tty", "t", false, "give the run a terminal")
 	flags.BoolVarP(&o.noTTY, "no-tty", "T", false, "give the run no terminal")
-	flags.DurationVar(&o.grace, "grace", 0, "`TIME` between SIGTERM and SIGKILL (default 10s)")
+	flags.Var((*timeFlag)(&o.grace), "grace", "`TIME` between SIGTERM and SIGKILL (default 10s)")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and start nothing")
 	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print as `FORMAT`: json")
 }
@@ -158,8 +158,6 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 		return usagef(cmd, "-d closes stdin and has no terminal: leave out -i and -t")
 	case o.image != "" && o.file != "":
 		return usagef(cmd, "--image and -f both say which image to run in: leave one out")
-	case o.grace < 0:
-		return usagef(cmd, "--grace is %s: it cannot be negative", o.grace)
 	case o.output != "" && !o.dryRun:
 		return usagef(cmd, "-o goes with --dry-run; a run's output is its own")
 	case o.command[0] == "":

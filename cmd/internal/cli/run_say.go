@@ -69,10 +69,13 @@ func (app *App) sayEnd(p *plan.Plan, s *record.State, warned int) {
 	}
 }
 
+// logHint says where the output of a run is.
+func logHint(p *plan.Plan) string { return "; log: crun logs " + p.Name }
+
 // describeEnd tells how a run ended, and whether that was as it should be.
 func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
 	after := formatTime(s.Elapsed(s.Finished))
-	log := "; log: crun logs " + p.Name
+	log := logHint(p)
 	switch {
 	case s.Phase == record.Lost:
 		return fmt.Sprintf("run %s is lost: %s%s", p.Name, s.Message, log), false

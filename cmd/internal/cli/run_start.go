@@ -25,6 +25,10 @@ const (
 // given up before its start.
 const abandonTime = 30 * time.Second
 
+// startTime bounds the wait for an engine that starts a run which its caller
+// wants to leave.
+const startTime = 3 * time.Second
+
 // start starts the run and, unless detached, follows it to its end.
 func (app *App) start(ctx context.Context, j *job) error {
 	if j.home != "" {
@@ -133,7 +137,8 @@ func (f *foreground) created(ctx context.Context) (container string, err error) 
 // started waits until the command runs. Where its monitor dies in this moment,
 // another one finds out on which side of the start that was; the run may be
 // over then. Signals are the run's as soon as it can have them; an engine that
-// hangs must not hold whoever hangs up or presses Ctrl-C for the third time.
+// hangs must not hold whoever hangs up or presses Ctrl-C for the third time
+// for longer than startTime.
 func (f *foreground) started() (over *record.State, err error) {
 	var early []os.Signal
 	defer func() {
@@ -144,7 +149,8 @@ func (f *foreground) started() (over *record.State, err error) {
 			}
 		}
 	}()
-	interrupts := 0
+	interrupts, code := 0, 0
+	var late <-chan time.Time
 	for {
 		var m monitor.Message
 		var ok bool
@@ -155,13 +161,16 @@ func (f *foreground) started() (over *record.State, err error) {
 				interrupts++
 			}
 			switch {
+			case late != nil:
 			case signal == syscall.SIGHUP:
-				return nil, f.leave(exitSIGHUP)
+				code, late = exitSIGHUP, time.After(startTime)
 			case interrupts == 3:
-				return nil, f.leave(exitSIGINT)
+				code, late = exitSIGINT, time.After(startTime)
 			}
 			early = append(early, signal)
 			continue
+		case <-late:
+			return nil, f.leave(code)
 		}
 		switch {
 		case ok && m.What == monitor.Started:

@@ -34,8 +34,6 @@ time. The command returns when they have ended; their records stay.`,
 			o.runs = args
 			if !cmd.Flags().Changed("grace") {
 				o.grace = -1
-			} else if o.grace < 0 {
-				return usagef(cmd, "--grace is %s: it cannot be negative", o.grace)
 			}
 			if runF != nil {
 				return runF(o)
@@ -43,7 +41,7 @@ time. The command returns when they have ended; their records stay.`,
 			return app.stop(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().DurationVar(&o.grace, "grace", 0, "`TIME` between SIGTERM and SIGKILL (default: the run's own)")
+	cmd.Flags().Var((*timeFlag)(&o.grace), "grace", "`TIME` between SIGTERM and SIGKILL (default: the run's own)")
 	return cmd
 }
 
