@@ -26,7 +26,7 @@ type solveRequest struct {
 // solution is the answer: a failure, or packages.
 type solution struct {
 	Failure *struct {
-		Kind string `json:"kind"` // base, channel, conda or pip
+		Kind string `json:"kind"` // base, channel, conda, index or pip
 		Text string `json:"text"`
 	} `json:"failure"`
 	Notes     []string       `json:"notes"`

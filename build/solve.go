@@ -114,9 +114,12 @@ func (p *Project) noSolution(kind, text string) error {
 	if kind == "base" {
 		return fmt.Errorf("%s: %s", p.Options.Base, text)
 	}
-	if kind == "channel" {
-		return fmt.Errorf("%s: the packages of the channels cannot be listed:\n%s\nare they reachable from the engine's host? config.yaml names mirrors and proxies",
-			p.File, indent(environment.Redact(text)))
+	if what := map[string]string{
+		"channel": "the packages of the channels cannot be listed",
+		"index":   "the pip packages cannot be fetched",
+	}[kind]; what != "" {
+		return fmt.Errorf("%s: %s:\n%s\nare they reachable from the engine's host? config.yaml names mirrors and proxies",
+			p.File, what, indent(environment.Redact(text)))
 	}
 	named := map[string]bool{}
 	for _, w := range word.FindAllString(text, -1) {

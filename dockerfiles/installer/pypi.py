@@ -21,11 +21,17 @@ class NoSolution(Exception):
     """The requirements cannot be fulfilled; the text says why."""
 
 
+class Unreachable(Exception):
+    """An index, or a file of one, cannot be fetched; the text says why."""
+
+
 def run_uv(*arguments):
     environment = {
         **os.environ,
         "UV_CACHE_DIR": CACHE, "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": "300",
+        # A busy mirror or proxy takes longer to answer than uv's 10 s.
+        "UV_HTTP_CONNECT_TIMEOUT": "60",
     }
     result = subprocess.run([TOOLS_UV, *arguments], env=environment, text=True, check=False,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -62,7 +68,9 @@ def compile_requirements(request, prefix, notes):
             words = set(re.findall(r"[a-z0-9][a-z0-9.-]*", text.lower()))
             text += "".join(f"\nconda brings {name} {version}" for name, version in sorted(kept.items()) if name in words)
             raise NoSolution(text)
-        found = None if "Failed to fetch" in text else ask_pip(prefix, requirements, request)
+        if "Failed to fetch" in text:
+            raise Unreachable(text)
+        found = ask_pip(prefix, requirements, request)
     if found is None:
         raise NoSolution(text)
     notes.append("uv does not take these requirements, so pip chose the packages: " + text.partition("\n")[0])

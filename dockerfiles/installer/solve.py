@@ -45,6 +45,8 @@ def solve(request):
             conda.install(records, prefix, request["platform"])
             answer["pip"] = pypi.compile_requirements(request, prefix, notes)
             answer["indexes"] = [sources.index_name(url) for url in request["indexes"]]
+        except pypi.Unreachable as error:
+            return {"failure": {"kind": "index", "text": str(error)}}
         except pypi.NoSolution as error:
             return {"failure": {"kind": "pip", "text": str(error)}}
         finally:
