@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"crun.dev/crun/run/engine"
 	"crun.dev/crun/run/inside"
 	"crun.dev/crun/run/record"
@@ -178,13 +180,33 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	}
 	var r inside.Report
 	if report == nil || json.Unmarshal(report, &r) != nil {
-		// Init itself was ended: only SIGKILL can do that.
+		// Init itself was ended. SIGKILL can do that at any time; another
+		// signal only before init listens, and then Go's runtime, which cannot
+		// die of it as PID 1, exits with 2.
 		if code == 128+9 {
 			s.Signal = "SIGKILL"
+		} else if sent := o.lastSignal(); code == 2 && limits == nil && sent != "" {
+			early := 128 + int(unix.SignalNum(sent))
+			s.Signal, s.ExitCode = sent, &early
+			s.Message = sent + " came before the command was started"
 		}
 		return
 	}
 	o.readReport(&r)
+}
+
+// lastSignal names the last signal that crun has sent to the run, or "".
+func (o *Owner) lastSignal() (name string) {
+	events, err := o.Record.Events()
+	if err != nil {
+		return ""
+	}
+	for _, e := range events {
+		if e.What == "signal" && unix.SignalNum(e.Attrs["signal"]) != 0 {
+			name = e.Attrs["signal"]
+		}
+	}
+	return name
 }
 
 // keep puts a file of init's into the record, where there is one.

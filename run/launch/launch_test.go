@@ -316,3 +316,24 @@ func TestExitCode(t *testing.T) {
 		}
 	}
 }
+
+// TestSignalBeforeInitListens ends init by a signal that it could not hear yet,
+// which Go's runtime turns into exit code 2.
+func TestSignalBeforeInitListens(t *testing.T) {
+	for _, sent := range []string{"SIGINT", "SIGTERM", ""} {
+		var f *fixture
+		f = newFixture(t, func(*enginetest.Process) int {
+			if sent != "" {
+				f.record.AddEvent(record.Event{By: "crun run", What: "signal", Attrs: map[string]string{"signal": sent}})
+			}
+			return 2
+		})
+		if err := f.owner.Start(t.Context(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]int{"SIGINT": 130, "SIGTERM": 143, "": 2}[sent]
+		if s := f.clean("after the end"); *s.ExitCode != want || s.Signal != sent {
+			t.Errorf("after %q: exit code %d and signal %q, want %d", sent, *s.ExitCode, s.Signal, want)
+		}
+	}
+}
