@@ -22,6 +22,14 @@ if [ -d /run/systemd/system ]; then
 	systemctl start docker
 else
 	# No init system, as in a container or a small virtual machine: dockerd is started by hand and stays.
+	# A daemon that was killed leaves its pid file, and the next one takes whoever has got that pid for it.
+	for name in docker docker/containerd/containerd; do
+		pid=$(cat "/var/run/$name.pid" 2>/dev/null) || continue
+		case $(cat "/proc/$pid/comm" 2>/dev/null) in
+		dockerd | containerd) ;;
+		*) rm -f "/var/run/$name.pid" ;;
+		esac
+	done
 	log=$CACHE/dockerd.log
 	say "starting dockerd, log $log"
 	setsid dockerd >>"$log" 2>&1 </dev/null 9>&- &
