@@ -253,3 +253,20 @@ func TestCanceledWhileWaiting(t *testing.T) {
 		t.Errorf("it says %q", said.lines)
 	}
 }
+
+// A step without network is a chance of the moment: one more try, and no third.
+func TestUnreachableIsTriedOnceMore(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	e.answer = solution{Failure: &struct {
+		Kind string `json:"kind"`
+		Text string `json:"text"`
+	}{"index", "no route"}}
+	var said notes
+	_, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), Notes: said.add})
+	if err == nil || !strings.Contains(err.Error(), "the pip packages cannot be fetched:\n  no route") {
+		t.Errorf("the error is %v", err)
+	}
+	if len(e.solves) != 2 || !strings.Contains(strings.Join(said.lines, "\n"), "trying once more") {
+		t.Errorf("%d solves; it says %q", len(e.solves), said.lines)
+	}
+}

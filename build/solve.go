@@ -60,13 +60,15 @@ func (b *builder) solve(ctx context.Context, base baseImage) (*lock.Lock, error)
 	if !base.known() {
 		resolve = base.Reference
 	}
-	answer, err := b.solver.File(ctx, job, dockerfiles.SolutionFile, resolve)
+	answer, s, err := b.ask(ctx, job, resolve)
+	if err == nil && s.unreachable() {
+		// A step's network can fail as a whole (no name is found, no
+		// connection made) where the next step's works: once more.
+		b.request.Notes("what the packages are chosen from cannot be reached: trying once more")
+		answer, s, err = b.ask(ctx, job, resolve)
+	}
 	if err != nil {
 		return nil, err
-	}
-	var s solution
-	if err := json.Unmarshal(answer.Data, &s); err != nil {
-		return nil, fmt.Errorf("choosing the packages: the answer cannot be read: %w", err)
 	}
 	if s.Failure != nil {
 		return nil, p.noSolution(s.Failure.Kind, s.Failure.Text)
@@ -78,6 +80,22 @@ func (b *builder) solve(ctx context.Context, base baseImage) (*lock.Lock, error)
 		base.Digest = repository(base.Reference) + "@" + answer.Digest
 	}
 	return p.newLock(base.Base, s), nil
+}
+
+// ask runs the solve's step and reads its answer.
+func (b *builder) ask(ctx context.Context, job buildkit.Job, resolve string) (answer buildkit.Answer, s solution, err error) {
+	if answer, err = b.solver.File(ctx, job, dockerfiles.SolutionFile, resolve); err != nil {
+		return answer, s, err
+	}
+	if err := json.Unmarshal(answer.Data, &s); err != nil {
+		return answer, s, fmt.Errorf("choosing the packages: the answer cannot be read: %w", err)
+	}
+	return answer, s, nil
+}
+
+// unreachable tells whether a channel or an index did not answer.
+func (s *solution) unreachable() bool {
+	return s.Failure != nil && (s.Failure.Kind == "channel" || s.Failure.Kind == "index")
 }
 
 // newLock makes the lock of a solution.

@@ -17,4 +17,4 @@ fi
 CRUN_E2E_PYPI=$("$CACHE/work/tools/bin/python" -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)')
 export CRUN_E2E_PYPI
 
-"$here/go-test.sh" "end-to-end scripts" -count=1 -timeout 60m ./e2e "$@"
+"$here/go-test.sh" "end-to-end scripts" -count=1 -parallel 1 -timeout 60m ./e2e "$@"
