@@ -55,7 +55,8 @@ func (b *builder) solve(ctx context.Context, base baseImage) (*lock.Lock, error)
 	job := b.job("choosing the packages", context)
 	job.Target = dockerfiles.StageSolution
 	// What a channel serves may have changed since the last time.
-	job.NoCacheStages = []string{dockerfiles.StageSolve}
+	// The copy out of that stage too: its cache goes by what was asked alone.
+	job.NoCacheStages = []string{dockerfiles.StageSolve, dockerfiles.StageSolution}
 	resolve := ""
 	if !base.known() {
 		resolve = base.Reference
