@@ -22,6 +22,8 @@ type Request struct {
 	Sources Sources
 	// Notes gets single lines that are worth a person's attention.
 	Notes func(string)
+	// Said is the reason from Find that the caller has told already, or "".
+	Said string
 }
 
 // Result is an image.
@@ -147,10 +149,10 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	if reason := p.outdated(base); reason != "" || request.NoCache {
-		if p.Lock != nil || p.LockError != nil {
-			if reason == "" {
-				reason = "--no-cache"
-			}
+		if reason == "" {
+			reason = "--no-cache"
+		}
+		if (p.Lock != nil || p.LockError != nil) && reason != request.Said {
 			request.Notes("choosing the packages anew: " + reason)
 		}
 		solved, err := b.solve(ctx, base)

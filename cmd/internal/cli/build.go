@@ -168,12 +168,7 @@ func (app *App) ensureImage(ctx context.Context, path string) (build.Result, err
 		fmt.Fprintln(app.Err, finding)
 	}
 	app.note("building the image of %s: %s", b.request.Project.File, reason)
-	say := b.request.Notes
-	b.request.Notes = func(text string) {
-		if !strings.HasSuffix(text, reason) { // that has been said
-			say(text)
-		}
-	}
+	b.request.Said = reason
 	return b.run(ctx)
 }
 
