@@ -20,10 +20,19 @@ type Request struct {
 	// NoCache chooses the packages anew and builds every step.
 	NoCache bool
 	Sources Sources
+	// Limits bound the steps. They decide nothing about the image.
+	Limits Limits
 	// Notes gets single lines that are worth a person's attention.
 	Notes func(string)
 	// Said is the reason from Find that the caller has told already, or "".
 	Said string
+}
+
+// Limits bound what a step may take of the engine's host.
+type Limits struct {
+	// Memory is in bytes, CPUs whole ones; 0 is no bound.
+	Memory int64
+	CPUs   int
 }
 
 // Result is an image.

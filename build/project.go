@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"crun.dev/crun/build/environment"
@@ -25,6 +26,21 @@ type Options struct {
 	Platform string
 	// Miniconda puts conda itself into /opt/conda.
 	Miniconda bool
+	Extras
+}
+
+// Extras are what a repository says that its image needs beyond the
+// environment file: the section build of its profiles.yaml.
+type Extras struct {
+	// Apt are Debian packages, each NAME or NAME=VERSION.
+	Apt []string
+	// Compiler says whether the image gets a C compiler; nil means where the
+	// environment's torch needs one.
+	Compiler *bool
+	// CUDA is a version ("12.4"), none, auto, or "".
+	CUDA string
+	// Check are modules without which the image is no good.
+	Check []string
 }
 
 // DefaultBase is the image that builds start from where nobody says otherwise.
@@ -118,13 +134,22 @@ func Open(file string, options Options) (*Project, error) {
 	}
 	p.Request = lock.Request{
 		Environment: json.RawMessage(env.Canonical()), Base: options.Base, Python: options.Python,
-		Platform: options.Platform, Miniconda: options.Miniconda, LayoutVersion: LayoutVersion,
+		Platform: options.Platform, Apt: options.Apt, Compiler: word3(options.Compiler),
+		Miniconda: options.Miniconda, LayoutVersion: LayoutVersion,
 	}
 	if len(env.Channels) == 0 {
 		p.Request.Channels = channelsOf(env)
 	}
 	p.readLock()
 	return p, nil
+}
+
+// word3 is a choice that may be left open, as a request has it.
+func word3(choice *bool) string {
+	if choice == nil {
+		return ""
+	}
+	return strconv.FormatBool(*choice)
 }
 
 // readEnvironment reads no more of the file than a hand-written one has.

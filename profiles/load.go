@@ -44,6 +44,8 @@ type loader struct {
 	order    map[string]int // files by name, the nearest 0
 	warnings []Warning
 	errs     []*Error
+	// buildOnly leaves out what is wrong with profiles.
+	buildOnly bool
 }
 
 func (l *loader) errorf(at Source, format string, args ...any) {
@@ -94,6 +96,9 @@ func (l *loader) read(file File) {
 		return
 	}
 	parsed, errs := parse(file, doc)
+	if l.buildOnly {
+		errs = parsed.buildErrs
+	}
 	l.errs = append(l.errs, errs...)
 	parsed.index = len(l.set.files)
 	l.set.files = append(l.set.files, parsed)

@@ -33,9 +33,14 @@ type catalogue struct {
 	defs      map[string]*definition
 	fallback  string // the value of default
 	defaultAt Source
+	// build is the section of that name, nil where there is none.
+	build      *Build
+	buildFinal bool
+	// buildErrs are those of errs that concern it.
+	buildErrs []*Error
 }
 
-var topLevel = []string{"version", "default", "profiles"}
+var topLevel = []string{"version", "default", "build", "profiles"}
 
 // parse reads doc into a catalogue, with every mistake in it.
 func parse(file File, doc *yamlfile.Document) (*catalogue, []*Error) {
@@ -52,11 +57,18 @@ func parse(file File, doc *yamlfile.Document) (*catalogue, []*Error) {
 		case "version":
 			if text, ok := p.scalar("version", value); ok && text != Version {
 				p.errorf(value, "version is %q; this crun reads version %s, a newer file needs a newer crun", text, Version)
+				out.buildErrs = append(out.buildErrs, p.errs[len(p.errs)-1])
 			}
 		case "default":
 			if text, ok := p.scalar("default", value); ok {
 				out.fallback, out.defaultAt = text, p.at(value)
 			}
+		case "build":
+			before := len(p.errs)
+			if !yamlfile.IsNull(value) { // a heading whose entries are commented out
+				p.build(file.Layer, value)
+			}
+			out.buildErrs = append(out.buildErrs, p.errs[before:]...)
 		case "profiles":
 			if yamlfile.IsNull(value) || !p.mapping("profiles", value, "small: {memory: 4g}") {
 				continue
@@ -75,7 +87,7 @@ func parse(file File, doc *yamlfile.Document) (*catalogue, []*Error) {
 		}
 	}
 	for _, name := range []string{"version", "profiles"} {
-		if !seen[name] {
+		if !seen[name] && !(name == "profiles" && seen["build"]) {
 			p.errs = append(p.errs, &Error{Source: Source{File: file.Name}, Message: missing[name]})
 		}
 	}

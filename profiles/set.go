@@ -78,13 +78,15 @@ type FileInfo struct {
 	Name     string
 	Layer    Layer
 	Profiles []string
+	// Build tells whether it has a section build.
+	Build bool
 }
 
 // Files lists the files, the nearest first.
 func (s *Set) Files() []FileInfo {
 	var all []FileInfo
 	for _, f := range s.files {
-		all = append(all, FileInfo{Name: f.file.Name, Layer: f.file.Layer, Profiles: slices.Clone(f.names)})
+		all = append(all, FileInfo{Name: f.file.Name, Layer: f.file.Layer, Profiles: slices.Clone(f.names), Build: f.build != nil})
 	}
 	return all
 }

@@ -164,7 +164,7 @@ func TestLoadRefuses(t *testing.T) {
 		}, []string{
 			`x.yaml: has no version; write "version: 1" on top (if it is another program's file, read yours with --profiles FILE)`,
 			`x.yaml: has no profiles; write them below the key "profiles"`,
-			`x.yaml:1:1: unknown key "target"; a profiles file has version, default or profiles`,
+			`x.yaml:1:1: unknown key "target"; a profiles file has version, default, build or profiles`,
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -166,6 +166,7 @@ func explainRest(old, now Request) []string {
 		{"channels of the solve", strings.Join(old.Channels, ", "), strings.Join(now.Channels, ", ")},
 		{"CUDA", old.CUDA, now.CUDA},
 		{"platform", old.Platform, now.Platform},
+		{"build.compiler", old.Compiler, now.Compiler},
 	} {
 		if field.old != field.now {
 			changes = append(changes, fmt.Sprintf("%s changed from %s to %s", field.name, orNone(field.old), orNone(field.now)))

@@ -28,6 +28,9 @@ type Request struct {
 	// Apt are the Debian packages that are added to the base; their order does
 	// not count.
 	Apt []string `json:"apt,omitempty" yaml:"apt,omitempty"`
+	// Compiler is "true" or "false" where somebody has said whether the image
+	// gets a C compiler, else "".
+	Compiler string `json:"compiler,omitempty" yaml:"compiler,omitempty"`
 	// Miniconda says whether conda itself goes into /opt/conda.
 	Miniconda bool `json:"miniconda" yaml:"miniconda"`
 	// LayoutVersion changes when crun's Dockerfile makes other images of the

@@ -34,6 +34,7 @@ func TestKey(t *testing.T) {
 		"cuda":              func(r *Request) { r.CUDA = "12.4" },
 		"platform":          func(r *Request) { r.Platform = "linux-aarch64" },
 		"apt":               func(r *Request) { r.Apt = nil },
+		"compiler":          func(r *Request) { r.Compiler = "false" },
 		"miniconda":         func(r *Request) { r.Miniconda = false },
 		"layout":            func(r *Request) { r.LayoutVersion = 2 },
 		"no JSON":           func(r *Request) { r.Environment = json.RawMessage(`{`) },

@@ -18,6 +18,8 @@ type pendingBuild struct {
 	request build.Request
 	engine  *buildkit.Engine
 	options buildkit.Options
+	// warn prints what is worth saying before a build, and not at each run.
+	warn func()
 }
 
 // openBuild reads the project and the machine's configuration. It connects to
@@ -48,9 +50,14 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	if err != nil {
 		return nil, err
 	}
+	section, warnings, err := app.buildSection(file)
+	if err != nil {
+		return nil, err
+	}
 	project, err := build.Open(file, build.Options{
-		Base: firstOf(o.base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
+		Base: firstOf(o.base, section.Base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
 		Python: o.python, Platform: platform, Miniconda: true,
+		Extras: build.Extras{Apt: section.Apt, Compiler: section.Compiler, CUDA: section.CUDA, Check: section.Check},
 	})
 	if err != nil {
 		return nil, err
@@ -67,13 +74,20 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 		progress = value // as for docker build
 	}
 	return &pendingBuild{
-		engine:  engine,
-		request: build.Request{Project: project, Names: o.names, NoCache: o.noCache, Sources: sources, Notes: notes},
+		engine: engine,
+		warn: func() {
+			for _, w := range warnings {
+				app.warnProfile(w)
+			}
+		},
+		request: build.Request{Project: project, Names: o.names, NoCache: o.noCache, Sources: sources, Notes: notes,
+			Limits: build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
 		options: buildkit.Options{Address: app.Getenv("BUILDKIT_HOST"), Progress: progress, Out: app.Err, Notes: notes},
 	}, nil
 }
 
 func (b *pendingBuild) run(ctx context.Context) (build.Result, error) {
+	b.warn()
 	solver := buildkit.New(b.engine, b.options)
 	result, err := build.Build(ctx, solver, b.engine, b.request)
 	_, _ = solver.Close(), b.engine.Close()

@@ -77,6 +77,35 @@ func TestBuildDryRun(t *testing.T) {
 	}
 }
 
+// The section build of the repository of the environment file counts, wherever
+// crun is called from.
+func TestBuildSectionOfTheRepository(t *testing.T) {
+	app, out, errs := buildApp(t)
+	sub := filepath.Join(app.Dir, "sub")
+	for name, text := range map[string]string{"profiles.yaml": "version: 1\nbuild:\n  base: debian:12\n", "sub/profiles.yaml": "version: 1\nbuild: {apt: [x y]}\n"} {
+		if err := os.MkdirAll(sub, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(app.Dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := app.Run(context.Background(), []string{"build", "--dry-run"}); code != 0 || !strings.Contains(out.String(), "FROM debian:12 AS ") {
+		t.Errorf("it ends with %d: %s\n%s", code, errs, out)
+	}
+	if err := os.Rename(filepath.Join(app.Dir, "environment.yml"), filepath.Join(sub, "environment.yml")); err != nil {
+		t.Fatal(err)
+	}
+	want := `sub/profiles.yaml:2:15: an entry of build.apt is "x y", which is not the name of a Debian package`
+	if code := app.Run(context.Background(), []string{"build", "--dry-run", "sub"}); code != exitFailure || !strings.Contains(errs.String(), want) {
+		t.Errorf("it ends with %d: %s", code, errs)
+	}
+	out.Reset()
+	if code := app.Run(context.Background(), []string{"build", "--dry-run", "sub", "--profiles", "profiles.yaml"}); code != 0 || !strings.Contains(out.String(), "FROM debian:12 AS ") {
+		t.Errorf("with --profiles it ends with %d: %s", code, errs)
+	}
+}
+
 func TestBuildHelp(t *testing.T) {
 	app, out, _ := buildApp(t)
 	if code := app.Run(context.Background(), []string{"build", "--help"}); code != 0 || !strings.Contains(out.String(), "crun build --dry-run") {

@@ -168,6 +168,9 @@ func (app *App) validateProfiles(files []profiles.File, n int) error {
 			if len(file.Profiles) == 1 {
 				noun = "profile"
 			}
+			if file.Build {
+				noun += " and build"
+			}
 			if _, err := fmt.Fprintf(app.Out, "ok: %s (%d %s)\n", file.Name, len(file.Profiles), noun); err != nil {
 				return err
 			}

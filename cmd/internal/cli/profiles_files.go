@@ -78,6 +78,38 @@ func (app *App) loadProfiles() (*profiles.Set, []profiles.Warning, error) {
 	return profiles.Load(files)
 }
 
+// buildSection gives what the profiles files say of builds: those from the
+// environment file's folder up to its repository's root, the user's and the
+// system's; or --profiles alone.
+func (app *App) buildSection(file string) (profiles.Build, []profiles.Warning, error) {
+	files, err := app.buildFiles(filepath.Dir(app.abs(file)))
+	if err != nil {
+		return profiles.Build{}, nil, err
+	}
+	section, warnings, err := profiles.LoadBuild(files)
+	// Those about whole files are for commands that want a profile.
+	warnings = slices.DeleteFunc(warnings, func(w profiles.Warning) bool { return w.Source.Line == 0 })
+	return section, warnings, err
+}
+
+func (app *App) buildFiles(dir string) ([]profiles.File, error) {
+	if app.ProfilesFile != "" {
+		file, err := app.readProfiles(app.ProfilesFile)
+		return []profiles.File{file}, err
+	}
+	files, err := profiles.Discover(dir, config.UserDir(app.Getenv), config.SystemDir)
+	for i, file := range files {
+		// Messages name it from where crun is called.
+		if path := filepath.Join(dir, file.Name); file.Layer == profiles.Project && !filepath.IsAbs(file.Name) {
+			files[i].Name = path
+			if rel, err := filepath.Rel(app.Dir, path); err == nil {
+				files[i].Name = rel
+			}
+		}
+	}
+	return files, err
+}
+
 // completeProfiles completes the name of a profile, with its description.
 func (app *App) completeProfiles(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	set, _, err := app.loadProfiles()
