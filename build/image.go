@@ -48,7 +48,8 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	image := dockerfiles.Image{
 		Base: from(l.Base), ToolboxBase: p.Options.ToolboxBase,
 		EnvDir: env.EnvDir(), EnvName: env.Name, CondaCommand: len(l.Miniconda) > 0,
-		Imports: imports(env, l),
+		Imports:     imports(env, l),
+		CacheDomain: p.Options.CacheDomain,
 	}
 	conda := func(prefix, name, title string, packages []lock.Package) {
 		if len(packages) > 0 {
@@ -58,20 +59,29 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 			})
 		}
 	}
-	heavy, rest := splitHeavy(l.Conda)
+	pip := func(name, title string, packages []lock.Distribution, check bool) {
+		if len(packages) > 0 {
+			options := pipOptionsOf(env)
+			list := pipList{Prefix: env.EnvDir(), Indexes: options.indexes, Options: options.other, Check: check}
+			for _, d := range packages {
+				list.Packages = append(list.Packages, distribution(d))
+			}
+			image.Layers = append(image.Layers, dockerfiles.Layer{
+				Kind: dockerfiles.KindPip, Title: title, File: name, Content: encode(list),
+			})
+		}
+	}
+	heavyPip, restPip := splitHeavyPip(l.Conda, l.Pip)
+	var pipNeeds []string
+	if len(heavyPip) > 0 {
+		pipNeeds = []string{"python"}
+	}
+	heavy, rest := splitHeavy(l.Conda, pipNeeds...)
 	conda(condaRoot, "miniconda.json", "install Miniconda", l.Miniconda)
 	conda(env.EnvDir(), "heavy.json", "install the large conda packages", heavy)
+	pip("heavypip.json", "install the large pip packages", heavyPip, len(restPip) == 0)
 	conda(env.EnvDir(), "conda.json", "install the conda packages", rest)
-	if len(l.Pip) > 0 {
-		pip := pipOptionsOf(env)
-		list := pipList{Prefix: env.EnvDir(), Indexes: pip.indexes, Options: pip.other}
-		for _, d := range l.Pip {
-			list.Packages = append(list.Packages, distribution(d))
-		}
-		image.Layers = append(image.Layers, dockerfiles.Layer{
-			Kind: dockerfiles.KindPip, Title: "install the pip packages", File: "pip.json", Content: encode(list),
-		})
-	}
+	pip("pip.json", "install the pip packages", restPip, true)
 	for _, v := range env.Variables {
 		image.Variables = append(image.Variables, dockerfiles.Pair{Name: v.Name, Value: v.Value})
 	}

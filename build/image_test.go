@@ -97,6 +97,55 @@ func TestSplitHeavy(t *testing.T) {
 	}
 }
 
+// What is large stays where it is when another pip or conda line is edited.
+func TestSplitHeavyPip(t *testing.T) {
+	p := open(t, write(t, environmentFile))
+	layers := func(s solution) map[string]string {
+		context, err := dockerfiles.RenderImage(p.image(p.newLock(lock.Base{Reference: baseName}, s)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, name := range []string{"heavy.json", "heavypip.json", "conda.json", "pip.json"} {
+			files[name] = string(context.Files[name])
+		}
+		return files
+	}
+	make := func(tqdm, pyyaml string) solution {
+		python := condaPackage{Name: "python", Version: "3.9.18", Channel: "conda-forge", File: "python-3.9.18-0.conda", Depends: []string{"openssl >=3"}}
+		return solution{
+			Conda: []condaPackage{
+				{Name: "openssl", Version: "3", Channel: "conda-forge", File: "openssl-3-0.conda"}, python,
+				{Name: "pyyaml", Version: pyyaml, Channel: "conda-forge", File: "pyyaml-0.conda", Depends: []string{"python"}},
+			},
+			Pip: []distribution{
+				{Name: "nvidia-cublas-cu12", Version: "12.8.4.1", Index: "pypi"}, {Name: "torch", Version: "2.8.0", Index: "pypi"},
+				{Name: "tqdm", Version: tqdm, Index: "pypi"},
+			},
+		}
+	}
+	before, pip, conda := layers(make("4.66.5", "6.0")), layers(make("4.66.4", "6.0")), layers(make("4.66.5", "6.1"))
+	for _, name := range []string{"heavy.json", "heavypip.json", "conda.json"} {
+		if before[name] == "" || before[name] != pip[name] {
+			t.Errorf("an edit of tqdm changes %s:\n%s\n%s", name, before[name], pip[name])
+		}
+	}
+	for _, name := range []string{"heavy.json", "heavypip.json"} {
+		if before[name] != conda[name] {
+			t.Errorf("an edit of pyyaml changes %s:\n%s", name, conda[name])
+		}
+	}
+	if !strings.Contains(before["heavypip.json"], "torch") || strings.Contains(before["pip.json"], "torch") || !strings.Contains(before["heavy.json"], "openssl") {
+		t.Errorf("the layers are %v", before)
+	}
+	// pip's torch over conda's comes after conda's.
+	over := make("4.66.5", "6.0")
+	over.Conda = append(over.Conda, condaPackage{Name: "pytorch", Version: "2.7.0", Channel: "conda-forge", File: "pytorch-2.7.0-0.conda"})
+	if files := layers(over); strings.Contains(files["heavypip.json"], `"torch"`) || !strings.Contains(files["pip.json"], `"torch"`) {
+		t.Errorf("the layers are %v", files)
+	}
+}
+
 func TestChannels(t *testing.T) {
 	for name, want := range map[string]string{
 		"conda-forge": "https://conda.anaconda.org/conda-forge", "nvidia/label/cuda-12.4.0": "https://conda.anaconda.org/nvidia/label/cuda-12.4.0",

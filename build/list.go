@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"crun.dev/crun/build/lock"
-	"crun.dev/crun/internal/lazyregexp"
 )
 
 // The files that the installer reads; dockerfiles/installer is the other side.
@@ -83,6 +82,9 @@ type pipList struct {
 	Indexes  []string       `json:"indexes"`
 	Options  []string       `json:"options"`
 	Packages []distribution `json:"packages"`
+	// Check refuses packages that contradict one another: with the last list,
+	// when all are there.
+	Check bool `json:"check"`
 }
 
 // encode gives the bytes that decide whether a layer is cached.
@@ -104,45 +106,4 @@ func newCondaList(prefix, platform string, packages []lock.Package) condaList {
 		list.Packages = append(list.Packages, condaPackage(p))
 	}
 	return list
-}
-
-// heavyPattern are the packages that are large and change rarely: PyTorch and
-// its like, CUDA and what belongs to it, MKL.
-var heavyPattern = lazyregexp.New(`^(?:pytorch(?:-(?:gpu|cpu|cuda|mutex))?|libtorch|torch(?:vision|audio|text)?|tensorflow(?:-.*)?|` +
-	`jaxlib|cudatoolkit|cuda-.*|cudnn|nccl|libcu.*|libnv.*|libnpp|cutensor|libmagma.*|magma|triton|mkl|mkl-.*|intel-openmp|paddlepaddle(?:-gpu)?)$`)
-
-var dependencyName = lazyregexp.New(`^[a-z0-9_.-]+`)
-
-// splitHeavy divides packages into the heavy ones with all that they depend on
-// and the rest, each in its order. Where nothing is heavy all are the rest.
-func splitHeavy(packages []lock.Package) (heavy, rest []lock.Package) {
-	byName := map[string]lock.Package{}
-	for _, p := range packages {
-		byName[p.Name] = p
-	}
-	needed := map[string]bool{}
-	var need func(name string)
-	need = func(name string) {
-		p, there := byName[name]
-		if !there || needed[name] { // a virtual package, or seen before
-			return
-		}
-		needed[name] = true
-		for _, dependency := range p.Depends {
-			need(dependencyName.FindString(dependency))
-		}
-	}
-	for _, p := range packages {
-		if heavyPattern.MatchString(p.Name) {
-			need(p.Name)
-		}
-	}
-	for _, p := range packages {
-		if needed[p.Name] {
-			heavy = append(heavy, p)
-		} else {
-			rest = append(rest, p)
-		}
-	}
-	return heavy, rest
 }

@@ -26,6 +26,9 @@ type Options struct {
 	Platform string
 	// Miniconda puts conda itself into /opt/conda.
 	Miniconda bool
+	// CacheDomain tells apart the download caches of users who do not trust
+	// one another; "" is the one of all. It is no part of the request.
+	CacheDomain string
 	Extras
 }
 

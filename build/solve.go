@@ -42,6 +42,7 @@ func indent(text string) string {
 func (p *Project) solveContext(base string) (*dockerfiles.Context, error) {
 	return dockerfiles.RenderSolve(dockerfiles.Solve{
 		Base: base, ToolboxBase: p.Options.ToolboxBase, Request: encode(p.solveRequest()),
+		CacheDomain: p.Options.CacheDomain,
 	})
 }
 

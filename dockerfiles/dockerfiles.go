@@ -71,6 +71,9 @@ type Solve struct {
 	Base, ToolboxBase string
 	// Request is the content of RequestFile.
 	Request []byte
+	// CacheDomain tells apart the download caches of those who do not trust
+	// one another; "" is the one of all.
+	CacheDomain string
 }
 
 // Image is what an image's Dockerfile is written from.
@@ -87,6 +90,8 @@ type Image struct {
 	Labels    []Pair
 	// Imports are the modules that must be importable.
 	Imports []string
+	// CacheDomain is as for Solve.
+	CacheDomain string
 }
 
 // Layer is one step of an image, with the list of packages that it installs.
@@ -145,6 +150,8 @@ var templates = sync.OnceValue(func() *template.Template {
 		"variable":  variable,
 		"label":     label,
 		"value":     value,
+
+		"cachedomain": cacheDomain,
 	}).ParseFS(templateFiles, "*.tmpl"))
 })
 

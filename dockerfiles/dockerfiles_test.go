@@ -19,6 +19,8 @@ func image() Image {
 		Variables: []Pair{{"DATA", `/data/$USER "a\b" 'c' #d`}, {"EMPTY", ""}, {"TOKENIZERS_PARALLELISM", "false"}},
 		Labels:    []Pair{{"dev.crun.schema", "1"}, {"dev.crun.env", "Train $1"}},
 		Imports:   []string{"numpy", "torch"},
+
+		CacheDomain: "lab-1",
 	}
 }
 
@@ -76,6 +78,7 @@ func TestValuesAreRefused(t *testing.T) {
 		"a module that is an option":  func(i *Image) { i.Imports = []string{"-c"} },
 		"a module that is a command":  func(i *Image) { i.Imports = []string{"torch; evil"} },
 		"a kind":                      func(i *Image) { i.Layers[0].Kind = "apt" },
+		"a cache domain":              func(i *Image) { i.CacheDomain = "a,uid=0" },
 		"a line break in a label":     func(i *Image) { i.Labels = []Pair{{"a", "b\nc"}} },
 		"a line separator in a label": func(i *Image) { i.Labels = []Pair{{"a", "b\u0085c"}} },
 	} {

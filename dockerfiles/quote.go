@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 )
 
 // Patterns of what stands in a Dockerfile without quotes. They are narrower
@@ -39,6 +40,17 @@ var (
 	variable  = bare("variable's name", variablePattern)
 	label     = bare("label's name", labelPattern)
 )
+
+// cacheDomain is the end of the id of a cache mount.
+func cacheDomain(domain string) (string, error) {
+	if domain == "" {
+		return "", nil
+	}
+	if !names.IsCacheDomain(domain) {
+		return "", fmt.Errorf("%q cannot be a cache domain in a Dockerfile", domain)
+	}
+	return "-" + domain, nil
+}
 
 // title quotes a step's title for the shell.
 func title(text string) (string, error) {

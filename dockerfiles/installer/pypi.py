@@ -199,7 +199,8 @@ def install_list(content):
         if entries:
             install(entries, python, [*options, *where(content["indexes"], content["options"])])
     compile_bytecode(prefix)
-    check(python, {entry["name"] for entry in content["packages"]})
+    if content["check"]:
+        check(python, {entry["name"] for entry in content["packages"]})
 
 
 def addresses(indexes):

@@ -31,7 +31,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
-    --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
+    --mount=type=cache,id=crun-rattler-v1-lab-1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=miniconda.json,target=/run/crun/list.json \
     : 'install Miniconda' && \
     /run/crun/toolbox/opt/crun/installer/start conda /run/crun/list.json
@@ -39,7 +39,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
-    --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
+    --mount=type=cache,id=crun-rattler-v1-lab-1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=heavy.json,target=/run/crun/list.json \
     : 'install the large conda packages' && \
     /run/crun/toolbox/opt/crun/installer/start conda /run/crun/list.json
@@ -47,7 +47,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
-    --mount=type=cache,id=crun-uv-v1,target=/run/crun/cache/uv,sharing=shared \
+    --mount=type=cache,id=crun-uv-v1-lab-1,target=/run/crun/cache/uv,sharing=shared \
     --mount=type=bind,source=pip.json,target=/run/crun/list.json \
     : 'install the pip packages' && \
     /run/crun/toolbox/opt/crun/installer/start pip /run/crun/list.json

@@ -1,6 +1,9 @@
 package names
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNames(t *testing.T) {
 	for name, want := range map[string]bool{
@@ -17,6 +20,14 @@ func TestNames(t *testing.T) {
 	} {
 		if IsChannel(name) != want {
 			t.Errorf("IsChannel(%q) is %v", name, !want)
+		}
+	}
+	for name, want := range map[string]bool{
+		"lab": true, "uid-1000": true, "0": true,
+		"": false, "-a": false, "A": false, "a,sharing=locked": false, "a\n": false, strings.Repeat("a", 33): false,
+	} {
+		if IsCacheDomain(name) != want {
+			t.Errorf("IsCacheDomain(%q) is %v", name, !want)
 		}
 	}
 	if got := Distribution("Foo.bar__BAZ-.x"); got != "foo-bar-baz-x" {

@@ -5,6 +5,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,6 +37,10 @@ type Config struct {
 	Scratch string
 	// Engine is the address of the engine: unix://, tcp:// or ssh://.
 	Engine string
+	// CacheDomain names those who share the download caches of builds with the
+	// caller; "" is all users of the engine. "user" in the file is the caller
+	// alone, and uid-UID here.
+	CacheDomain string
 
 	// Origin has where each value comes from, by its key in the file:
 	// "proxy.http", "mirrors.conda.conda-forge"; an environment variable for a
@@ -165,6 +170,9 @@ func (c *Config) defaults(env func(string) string, h host) {
 				break
 			}
 		}
+	}
+	if c.CacheDomain == "user" {
+		c.CacheDomain = fmt.Sprintf("uid-%d", os.Getuid())
 	}
 	if info, err := os.Stat(h.scratch); c.Scratch == "" && err == nil && info.IsDir() {
 		c.Scratch, c.Origin["scratch"] = h.scratch, "the system's folder for large temporary files"

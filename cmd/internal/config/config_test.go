@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -239,5 +240,19 @@ func TestUserDir(t *testing.T) {
 		if got := UserDir(func(name string) string { return env[name] }); got != test.want {
 			t.Errorf("with %v the folder is %q, want %q", env, got, test.want)
 		}
+	}
+}
+
+func TestCacheDomain(t *testing.T) {
+	for text, want := range map[string]string{"cache_domain: vision-lab\n": "vision-lab", "cache_domain: user\n": fmt.Sprintf("uid-%d", os.Getuid()), "scratch:\n": ""} {
+		_, env, h := machine(t, strings.ReplaceAll(text, "scratch:\n", ""), "", nil)
+		config, err := load(env, h)
+		if err != nil || config.CacheDomain != want {
+			t.Errorf("%q gives %+v, %v", text, config, err)
+		}
+	}
+	_, env, h := machine(t, "cache_domain: 'a,uid=0'\n", "", nil)
+	if _, err := load(env, h); err == nil || !strings.Contains(err.Error(), `config.yaml:1:15: cache_domain is "a,uid=0"`) {
+		t.Errorf("the error is %v", err)
 	}
 }

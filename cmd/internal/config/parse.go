@@ -55,6 +55,8 @@ func (c *Config) read(doc *yamlfile.Document) []error {
 		"ca":      r.text(&c.CA, checkBundle),
 		"scratch": r.text(&c.Scratch, checkFolder),
 		"engine":  r.text(&c.Engine, checkEngine),
+
+		"cache_domain": r.text(&c.CacheDomain, checkCacheDomain),
 	})
 	return r.errs
 }
@@ -231,6 +233,13 @@ func checkEngine(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || !slices.Contains([]string{"unix", "tcp", "ssh"}, u.Scheme) || u.Host+u.Path == "" {
 		return fmt.Errorf("is not the address of an engine; write unix:///PATH, tcp://HOST:PORT or ssh://USER@HOST")
+	}
+	return nil
+}
+
+func checkCacheDomain(text string) error {
+	if !names.IsCacheDomain(text) {
+		return fmt.Errorf("is not a name of 1 to 32 lower-case letters, digits and -; write user for a cache of each user's own, or a name such as vision-lab")
 	}
 	return nil
 }
