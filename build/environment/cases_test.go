@@ -21,6 +21,8 @@ type testCase struct {
 	want map[string]string
 }
 
+var caseFiles = []string{"testdata/cases.txtar", "testdata/slips.txtar"}
+
 func readCases(t testing.TB, path string) []testCase {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +61,7 @@ func readCases(t testing.TB, path string) []testCase {
 }
 
 func TestCases(t *testing.T) {
-	for _, path := range []string{"testdata/cases.txtar", "testdata/slips.txtar"} {
+	for _, path := range caseFiles {
 		for _, c := range readCases(t, path) {
 			t.Run(c.name, func(t *testing.T) {
 				env, findings, err := Parse(c.file, Options{FolderName: "my folder"})
@@ -103,7 +105,7 @@ func facts(env *Environment, findings []Finding, err error) map[string]string {
 		codes = append(codes, f.Code)
 	}
 	got["lint"] = strings.Join(codes, " ")
-	for _, err := range list(err) {
+	for _, err := range flatten(err) {
 		var e *yamlfile.Error
 		if !errors.As(err, &e) {
 			messages = append(messages, "not a yamlfile.Error: "+err.Error())
@@ -145,15 +147,4 @@ func facts(env *Environment, findings []Finding, err error) map[string]string {
 	}
 	got["unsupported"] = strings.Join(unsupported, "\n")
 	return got
-}
-
-// list takes a joined error apart.
-func list(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }

@@ -37,13 +37,39 @@ func (p *parser) dependencies(entry *yamlfile.Pair, root *yaml.Node) {
 		spec := CondaSpec{Name: "python", Version: "=" + p.opts.Python, Pos: at}
 		spec.Text = spec.text()
 		p.env.Conda = append([]CondaSpec{spec}, p.env.Conda...)
-		p.find("python-added", SeverityNote, at, "no python is asked for; %s is added", spec)
+		p.find("python-added", SeverityNote, at, "no python is asked for; %s is added (say so with \"- %s\")", spec, spec).Fix = fix(false, p.firstItem(entry, spec.Text))
 	}
 	if _, ok := p.env.conda("pip"); !ok && len(sections) > 0 {
 		spec := CondaSpec{Name: "pip", Text: "pip", Pos: p.doc.At(sections[0])}
 		p.env.Conda = append(p.env.Conda, spec)
-		p.find("pip-undeclared", SeverityNote, spec.Pos, `pip packages are asked for without pip; it is added (say so with "- pip")`)
+		p.find("pip-undeclared", SeverityNote, spec.Pos, `pip packages are asked for without pip; it is added (say so with "- pip")`).Fix = fix(true, p.beforePip(sections[0]))
 	}
+}
+
+// beforePip is the edit that declares pip before the section with that key.
+func (p *parser) beforePip(key *yaml.Node) []yamlfile.Edit {
+	if !pipItem.MatchString(p.line(key.Line)) {
+		return nil
+	}
+	return p.insertBefore(key.Line, "- pip")
+}
+
+var pipItem = lazyregexp.New(`^ *- +["']?pip["']? *:`)
+
+// firstItem is the edit that puts an item at the start of a list.
+func (p *parser) firstItem(entry *yamlfile.Pair, text string) []yamlfile.Edit {
+	if entry == nil {
+		return nil
+	}
+	list := yamlfile.Resolve(entry.Value)
+	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 || list.Style&yaml.FlowStyle != 0 {
+		return nil
+	}
+	n := list.Content[0].Line
+	if !strings.HasPrefix(strings.TrimLeft(p.line(n), " "), "- ") {
+		return nil
+	}
+	return p.insertBefore(n, "- "+text)
 }
 
 // section reads an item that is a mapping: "pip:", or a slip. It gives the
@@ -70,6 +96,8 @@ func (p *parser) section(node *yaml.Node, another bool) []*yaml.Node {
 }
 
 func (p *parser) pipSection(entry *yamlfile.Pair) {
+	defer func(code string) { p.code = code }(p.code)
+	p.code = codeBadRequirement
 	var section PipSection
 	for _, item := range p.listItems(entry, "pip", "==", "einops==0.8.0") {
 		if p.leftOut(item) {

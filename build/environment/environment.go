@@ -8,7 +8,6 @@
 package environment
 
 import (
-	"fmt"
 	"strings"
 
 	"crun.dev/crun/internal/yamlfile"
@@ -124,32 +123,6 @@ func (r PipRequirement) version() string {
 type Variable struct {
 	Name, Value string
 	Pos         yamlfile.Position
-}
-
-// Severity is how much a finding matters. What refuses a file is an error, not
-// a finding.
-type Severity string
-
-const (
-	// SeverityWarning: the build or the training may fail, or give something
-	// else than was meant.
-	SeverityWarning Severity = "warning"
-	// SeverityNote: crun did something that the file does not say.
-	SeverityNote Severity = "note"
-)
-
-// Finding is a remark on a file that can be built.
-type Finding struct {
-	// Code is a stable word for scripts and the documentation: "no-channels".
-	Code     string
-	Severity Severity
-	Pos      yamlfile.Position
-	Message  string
-}
-
-// String gives "FILE:LINE:COLUMN: SEVERITY: MESSAGE (CODE)".
-func (f Finding) String() string {
-	return fmt.Sprintf("%s: %s: %s (%s)", f.Pos, f.Severity, f.Message, f.Code)
 }
 
 // DefaultPython is the Python of an environment that names none.

@@ -109,7 +109,7 @@ func TestBadFiles(t *testing.T) {
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("took %s", took)
 			}
-			for _, err := range list(err) {
+			for _, err := range flatten(err) {
 				var e *yamlfile.Error
 				if !errors.As(err, &e) {
 					t.Errorf("%T: %v", err, err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"crun.dev/crun/internal/names"
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // condaNames gives conda's name of packages that people know by PyPI's, or by
@@ -49,7 +50,7 @@ func (p *parser) lintNames() {
 	for _, spec := range p.env.Conda {
 		if name := condaNames[names.Distribution(spec.Name)]; name != "" {
 			p.find("pypi-name", SeverityWarning, spec.Pos,
-				`%s is PyPI's name; conda's is %s: write "- %s", or put %s under "- pip:"`, spec.Name, name, name, spec.Name)
+				`%s is PyPI's name; conda's is %s: write "- %s", or put %s under "- pip:"`, spec.Name, name, name, spec.Name).Fix = fix(false, p.renameItem(spec.Pos, spec.Name, name))
 		}
 	}
 	for _, section := range p.env.Pip {
@@ -57,10 +58,24 @@ func (p *parser) lintNames() {
 			switch name := pypiNames[r.Name]; {
 			case r.Kind != PipPackage:
 			case name != "":
-				p.find("conda-name", SeverityWarning, r.Pos, `%s is not the name that PyPI has it under; write "- %s"`, r.Name, name)
+				p.find("conda-name", SeverityWarning, r.Pos, `%s is not the name that PyPI has it under; write "- %s"`, r.Name, name).Fix = fix(false, p.renameItem(r.Pos, r.Name, name))
 			}
 		}
 	}
+}
+
+// renameItem is the edit that gives the package of the item at pos another name.
+func (p *parser) renameItem(pos yamlfile.Position, old, name string) []yamlfile.Edit {
+	rest := p.rest(pos)
+	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
+		pos.Column++
+		rest = rest[1:]
+	}
+	written := pipName.FindString(rest)
+	if names.Distribution(written) != names.Distribution(old) {
+		return nil
+	}
+	return []yamlfile.Edit{yamlfile.Replace(pos, written, name)}
 }
 
 // lintTwice looks for packages that are asked for more than once.

@@ -83,7 +83,7 @@ func (p *parser) lintPlatforms() {
 		if system != "" {
 			selector := map[string]string{"Windows": "win", "macOS": "osx"}[system]
 			p.find("other-platform", SeverityWarning, spec.Pos,
-				`%s is a package for %s, and the image is Linux: take the line out, or mark it "# [%s]"`, spec.Name, system, selector)
+				`%s is a package for %s, and the image is Linux: take the line out, or mark it "# [%s]"`, spec.Name, system, selector).Fix = fix(true, p.removeItem(spec.Pos))
 		}
 	}
 	for _, section := range p.env.Pip {
@@ -94,7 +94,7 @@ func (p *parser) lintPlatforms() {
 			}
 			word := map[string]string{"Windows": "win32", "macOS": "darwin"}[system]
 			p.find("other-platform", SeverityWarning, r.Pos,
-				`%s is a package for %s, and the image is Linux: take the line out, or write "%s; sys_platform == '%s'"`, r.Name, system, r.Text, word)
+				`%s is a package for %s, and the image is Linux: take the line out, or write "%s; sys_platform == '%s'"`, r.Name, system, r.Text, word).Fix = fix(true, p.removeItem(r.Pos))
 		}
 	}
 }

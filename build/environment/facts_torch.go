@@ -72,7 +72,7 @@ func (p *parser) torchNeedsPython(torch string, python CondaSpec, at yamlfile.Po
 				message += "; the last for %s is %s"
 				args = append(args, have, last)
 			}
-			p.errorf(at, message, args...)
+			p.errorf(at, message, args...).Code = codeTorchPython
 		}
 		return
 	}
@@ -90,7 +90,7 @@ func (p *parser) lintTorch() {
 		}
 		if asked := lowest(spec.Version); spec.Name == "cudatoolkit" && asked.compare(cudatoolkitLast) > 0 {
 			p.find("cudatoolkit-ended", SeverityWarning, spec.Pos,
-				`cudatoolkit stops at %s; for CUDA %s write "- cuda-version=%s"`, cudatoolkitLast, asked, minor(asked))
+				`cudatoolkit stops at %s; for CUDA %s write "- cuda-version=%s"`, cudatoolkitLast, asked, minor(asked)).Fix = fix(false, p.rewriteItem(spec.Pos, "cuda-version="+minor(asked)))
 		}
 	}
 	for _, section := range p.env.Pip {

@@ -10,7 +10,7 @@ import (
 // FuzzParse: whatever the bytes, there is an environment or an error; and an
 // environment written out again is the same one.
 func FuzzParse(f *testing.F) {
-	for _, path := range []string{"testdata/cases.txtar", "testdata/slips.txtar"} {
+	for _, path := range caseFiles {
 		for _, c := range readCases(f, path) {
 			f.Add(c.file)
 		}

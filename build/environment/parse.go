@@ -32,17 +32,20 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	}
 	doc, err := yamlfile.Parse(data, p.env.File)
 	if doc == nil {
-		return nil, nil, redactError(err)
+		return nil, nil, redactError(coded(err, codeEncoding))
 	}
 	p.doc = doc
 	if whole := wholeFile(doc); whole != nil {
-		return nil, nil, redactError(whole)
+		return nil, nil, redactError(coded(whole, codeOtherFile))
 	}
 	if err != nil {
 		p.nameAlone()
-		p.errs = append(p.errs, slips(doc, err)...)
+		for _, err := range slips(doc, err) {
+			p.errs = append(p.errs, coded(err, codeNotYAML))
+		}
 		return p.env, nil, p.result()
 	}
+	p.code = codeOtherFile
 	p.root(doc.Root)
 	p.checkTorch()
 	if len(p.errs) == 0 {
@@ -51,13 +54,13 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	if err := p.result(); err != nil {
 		return p.env, nil, err
 	}
-	slices.SortStableFunc(p.findings, func(a, b Finding) int {
-		if a.Pos.Line != b.Pos.Line {
-			return a.Pos.Line - b.Pos.Line
-		}
-		return a.Pos.Column - b.Pos.Column
-	})
-	return p.env, p.findings, nil
+	var findings []Finding
+	for _, f := range p.findings {
+		f.Fix = withoutSecret(f.Fix)
+		findings = append(findings, *f)
+	}
+	sortFindings(findings)
+	return p.env, findings, nil
 }
 
 var pythonVersion = lazyregexp.New(`^[0-9]{1,3}(?:\.[0-9]{1,3}){1,2}$`)
@@ -70,11 +73,13 @@ type parser struct {
 	opts     Options
 	doc      *yamlfile.Document
 	env      *Environment
-	findings []Finding
+	findings []*Finding
 	errs     []error
+	// code is that of the errors in the part that is read.
+	code string
 	// channelPos are the places of env.Channels.
 	channelPos []yamlfile.Position
-	// lines are those of doc.Text, once they were needed.
+	// lines are those of doc.Text, once line was called.
 	lines []string
 }
 
@@ -91,7 +96,7 @@ func (p *parser) result() error {
 		return x.Column - y.Column
 	})
 	if more := len(p.errs) - maxErrors; more > 0 {
-		p.errs = append(p.errs[:maxErrors], yamlfile.Errorf(yamlfile.Position{File: p.env.File}, "has %d more errors", more))
+		p.errs = append(p.errs[:maxErrors], coded(yamlfile.Errorf(yamlfile.Position{File: p.env.File}, "has %d more errors", more), codeOtherFile))
 	}
 	for i, err := range p.errs {
 		p.errs[i] = redactError(err)
@@ -102,17 +107,33 @@ func (p *parser) result() error {
 func redactError(err error) error {
 	var e *yamlfile.Error
 	if errors.As(err, &e) {
-		return &yamlfile.Error{Position: e.Position, Message: Redact(e.Message)}
+		return &yamlfile.Error{Position: e.Position, Message: Redact(e.Message), Code: e.Code, Fix: withoutSecret(e.Fix)}
 	}
 	return err
 }
 
-func (p *parser) errorf(pos yamlfile.Position, format string, args ...any) {
-	p.errs = append(p.errs, yamlfile.Errorf(pos, format, args...))
+// coded gives an error of the file its code, where it has none.
+func coded(err error, code string) error {
+	var e *yamlfile.Error
+	if errors.As(err, &e) && e.Code == "" {
+		e.Code = code
+	}
+	return err
 }
 
-func (p *parser) find(code string, severity Severity, pos yamlfile.Position, format string, args ...any) {
-	p.findings = append(p.findings, Finding{code, severity, pos, yamlfile.Printable(Redact(fmt.Sprintf(format, args...)))})
+// errorf adds an error, whose Code and Fix the caller may set.
+func (p *parser) errorf(pos yamlfile.Position, format string, args ...any) *yamlfile.Error {
+	err := yamlfile.Errorf(pos, format, args...)
+	err.Code = p.code
+	p.errs = append(p.errs, err)
+	return err
+}
+
+// find adds a finding, whose Fix the caller may set.
+func (p *parser) find(code string, severity Severity, pos yamlfile.Position, format string, args ...any) *Finding {
+	f := &Finding{Code: code, Severity: severity, Pos: pos, Message: yamlfile.Printable(Redact(fmt.Sprintf(format, args...)))}
+	p.findings = append(p.findings, f)
+	return f
 }
 
 // nameAlone reads the name of a file that is broken elsewhere.
@@ -168,6 +189,7 @@ func (p *parser) root(root *yaml.Node) {
 		p.errorf(p.doc.At(root), `is %s, but an environment file has the keys name, channels and dependencies: put the packages under "dependencies:"`, yamlfile.Kind(root))
 		return
 	}
+	p.code = codeBadKey
 	values := map[string]*yamlfile.Pair{}
 	for pair := range p.mapping(root) {
 		values[pair.Name] = &pair
@@ -180,12 +202,16 @@ func (p *parser) root(root *yaml.Node) {
 			p.errorf(at, "unknown key %q%s", pair.Name, didYouMean(pair.Name))
 		}
 	}
+	p.code = codeBadName
 	p.name(values["name"])
+	p.code = codeBadChannel
 	p.channels(values["channels"], root)
+	p.code = codeBadPackage
 	p.dependencies(values["dependencies"], root)
+	p.code = codeBadVariable
 	p.variables(values["variables"])
 	if prefix := values["prefix"]; prefix != nil {
-		p.find("prefix-ignored", SeverityNote, p.doc.At(prefix.Key), "prefix is a folder of the machine that the file was exported on; it is not used and can go")
+		p.find("prefix-ignored", SeverityNote, p.doc.At(prefix.Key), "prefix is a folder of the machine that the file was exported on; it is not used and can go").Fix = fix(true, p.removeKey(prefix))
 	}
 }
 
@@ -220,7 +246,7 @@ func (p *parser) name(entry *yamlfile.Pair) {
 		return
 	}
 	if err := checkName(name, p.doc.At(entry.Value)); err != nil {
-		p.errs = append(p.errs, err)
+		p.errs = append(p.errs, coded(err, p.code))
 		return
 	}
 	p.env.Name = name

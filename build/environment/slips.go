@@ -101,9 +101,7 @@ func (p *parser) gluedDash(node *yaml.Node, whole bool) bool {
 		return false
 	}
 	found := false
-	if p.lines == nil {
-		p.lines = strings.Split(string(p.doc.Text), "\n")
-	}
+	p.line(node.Line)
 	rest := strings.Join(strings.Fields(node.Value), " ")
 	for n := node.Line; rest != "" && n <= len(p.lines); n++ {
 		line := []rune(p.lines[n-1])
@@ -122,7 +120,7 @@ func (p *parser) gluedDash(node *yaml.Node, whole bool) bool {
 			if strings.HasPrefix(content, "- ") {
 				p.errorf(at, "%q is indented deeper than the items above it; put their dashes below each other", content)
 			} else {
-				p.errs = append(p.errs, gluedError(at, content))
+				p.errs = append(p.errs, coded(gluedError(at, content), codeNotYAML))
 			}
 		}
 		after, ok := strings.CutPrefix(rest, content)

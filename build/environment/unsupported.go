@@ -14,7 +14,7 @@ import (
 func (e *Environment) Unsupported() []error {
 	var errs []error
 	refuse := func(pos yamlfile.Position, format string, args ...any) {
-		errs = append(errs, &yamlfile.Error{Position: pos, Message: Redact(fmt.Sprintf(format, args...))})
+		errs = append(errs, &yamlfile.Error{Position: pos, Message: Redact(fmt.Sprintf(format, args...)), Code: codeUnsupported})
 	}
 	for _, spec := range e.Conda {
 		if spec.URL != "" {

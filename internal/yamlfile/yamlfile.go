@@ -49,6 +49,10 @@ func (p Position) String() string {
 type Error struct {
 	Position
 	Message string
+	// Code is a stable word for the kind of mistake, or "".
+	Code string
+	// Fix mends it, or is nil.
+	Fix *Fix
 }
 
 func (e *Error) Error() string { return e.Position.String() + ": " + e.Message }

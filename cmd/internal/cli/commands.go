@@ -6,6 +6,7 @@ import "github.com/spf13/cobra"
 func commands(app *App) []*cobra.Command {
 	return []*cobra.Command{
 		newBuildCmd(app),
+		newLintCmd(app),
 		newRunCmd(app, nil),
 		newPsCmd(app, nil),
 		newLogsCmd(app, nil),

@@ -1,0 +1,247 @@
+package environment
+
+// The sources that several codes have in common.
+const (
+	sourceConda    = "https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html"
+	sourceSpecs    = "https://docs.conda.io/projects/conda/en/stable/user-guide/concepts/pkg-specs.html"
+	sourcePipFile  = "https://pip.pypa.io/en/stable/reference/requirements-file-format/"
+	sourceMarkers  = "https://peps.python.org/pep-0508/"
+	sourceOwn      = "crun itself"
+	sourcePractice = "files of public research repositories"
+)
+
+var codes = []Code{
+	{
+		codeEncoding, SeverityError,
+		"the file is no text that can be read",
+		`An environment file is UTF-8 text of at most 1 MiB. UTF-16, which PowerShell's ">" writes, byte order marks and the
+line ends of Windows and old Macs are read too. What is refused is binary, or in an older encoding, in which the same
+bytes mean one letter here and another there: save the file as UTF-8.`,
+		"https://yaml.org/spec/1.2.2/#52-character-encodings",
+	},
+	{
+		codeOtherFile, SeverityError,
+		"the file is another kind of file, or empty",
+		`The file was recognised as something else: a list of pip requirements, an explicit list of conda, TOML, a saved web
+page and so on. An environment file has the keys name, channels and dependencies. The message says what the file is and
+which command or name it is for.`,
+		sourceConda,
+	},
+	{
+		codeNotYAML, SeverityError,
+		"the file is not YAML",
+		`YAML goes by blanks: items of one list begin in one column, there is a blank behind each dash and each colon, and
+indentation is of spaces, never tabs. A value that begins with a sign such as * @ or %, or that holds ": ", stands in quotes.
+The message names the line and, where it can be told, the slip.`,
+		"https://yaml.org/spec/1.2.2/",
+	},
+	{
+		codeBadKey, SeverityError,
+		"a key that environment files do not have, or one that is there twice",
+		`The keys are name, channels, dependencies, variables and prefix. conda passes over others in silence, and with them
+over what was meant: "chanels:" leaves the channels out. Of a key that is there twice one value would be lost. Keys that
+other tools read from the same file and that change nothing (platforms, category) are accepted; see key-ignored.`,
+		sourceConda,
+	},
+	{
+		codeBadName, SeverityError,
+		"the name cannot be that of a folder",
+		`The environment's name becomes the folder /opt/conda/envs/NAME and a part of the image's name. It may hold blanks and
+any printable letter, but no "/", and at most 128 bytes.`,
+		sourceOwn,
+	},
+	{
+		codeBadChannel, SeverityError,
+		"a channel that is neither a name nor an address",
+		`A channel is a name (conda-forge, nvidia/label/cuda-12.4.0) or an address (https://HOST/PATH), one an item. Options,
+folders of this machine and variables are not: the build runs elsewhere and sees none of them.`,
+		sourceConda,
+	},
+	{
+		codeBadPackage, SeverityError,
+		"an item of dependencies that is no conda package",
+		`Write one package an item: "python=3.9" (any 3.9), "numpy>=1.20,<2", "pytorch==2.1.0=*cuda11*", "conda-forge::pip".
+YAML makes a mapping of "python: 3.9" and a number of 3.9, so neither is a package. What is pip's (addresses of
+repositories, "-e .", markers) stands under "- pip:".`,
+		sourceSpecs,
+	},
+	{
+		codeBadRequirement, SeverityError,
+		"a line of a pip section that pip would not take",
+		`Write one requirement an item, as in a requirements file: "einops==0.8.0", "requests[socks]>=2.31; python_version <
+'3.10'", "git+https://HOST/REPOSITORY.git@COMMIT", "--extra-index-url https://HOST/simple". pip's sign for one version is
+"==", where conda has "=".`,
+		sourcePipFile + " and " + sourceMarkers,
+	},
+	{
+		codeBadVariable, SeverityError,
+		"a variable that cannot be set",
+		`Variables are a mapping of names to one line of text. PATH, CONDA_PREFIX and CONDA_DEFAULT_ENV are the image's own: a
+value of the file would hide the environment that was just built. Names that begin with CRUN_ are crun's.`,
+		sourceConda,
+	},
+	{
+		codeTorchPython, SeverityError,
+		"this torch has no build for this Python",
+		`Each release of torch is built for some versions of Python and no others. Nothing can be installed then, so crun
+refuses before minutes are spent. The last torch is 2.14 for Python 3.10, 2.8 for 3.9, 2.4.1 for 3.8, 1.13.1 for 3.7 and 1.10.2
+for 3.6. Ask for a newer Python, or for that torch.`,
+		"the wheels for Linux that PyPI lists for torch",
+	},
+	{
+		codeUnsupported, SeverityError,
+		"crun cannot build this yet",
+		`The line is right, and conda or pip would take it, but crun has no way to build it so that everybody who has the
+lock gets the same. Nothing is left out silently: the file is refused, and the message says what does the same.`,
+		sourceOwn,
+	},
+	{
+		"conda-name", SeverityWarning,
+		"pip is asked for a package by conda's name",
+		`Some packages have one name in conda channels and another in PyPI: pytorch is torch there, opencv is opencv-python.
+What PyPI has under conda's name, if anything, is another project or an empty one that fails on purpose.`,
+		"the project pages of PyPI and conda-forge",
+	},
+	{
+		"credential-in-file", SeverityWarning,
+		"a password or token stands in the file",
+		`Everybody who has the repository has the secret. crun keeps it out of layers, labels, logs and locks, but cannot keep
+it out of git. Take it out, make it void where it was given, and give it to the build or the run from outside.`,
+		sourcePractice,
+	},
+	{
+		"cudatoolkit-ended", SeverityWarning,
+		"this version of cudatoolkit does not exist",
+		`The package cudatoolkit stops at CUDA 11.8. From 12 on conda-forge has CUDA in parts (cuda-cudart, libcublas, ...),
+whose version the package cuda-version sets: write "- cuda-version=12.4". The pytorch channel's builds for CUDA 11.7 to 12.4
+are chosen with "- pytorch-cuda=12.4".`,
+		"https://conda-forge.org/docs/maintainer/knowledge_base/#cuda-builds",
+	},
+	{
+		"duplicate", SeverityWarning,
+		"a package is asked for a second time",
+		`Both lines count: the solver has to meet them together, which fails where they differ and is a trap for whoever
+edits one of them. Keep one.`,
+		sourceSpecs,
+	},
+	{
+		"in-conda-and-pip", SeverityWarning,
+		"a package is asked for from conda and from pip",
+		`pip would write its files over conda's, and conda would not know. Programs then load half of one and half of the
+other: "symbol not found" at the first call. Keep one of the two lines; conda's where other conda packages need it.`,
+		sourceConda + "#using-pip-in-an-environment",
+	},
+	{
+		"mixed-channels", SeverityWarning,
+		"conda-forge and Anaconda's defaults are both named",
+		`The two are built with different compilers and pins. Most packages work together by luck; those with C++ or MKL inside
+are the first that do not. Keep one of them, conda-forge as a rule.`,
+		"https://conda-forge.org/docs/user/tipsandtricks/#using-multiple-channels",
+	},
+	{
+		"other-platform", SeverityWarning,
+		"a package of Windows or macOS in an image of Linux",
+		`"conda env export" writes down what the exporting system had, its C runtime and terminal helpers included. On Linux
+those packages do not exist. Take the line out, or mark it "# [win]" or "# [osx]", which crun reads.`,
+		"conda-forge's feedstocks vc, msys2-, libcxx, cctools-and-ld64, pyobjc",
+	},
+	{
+		"pip-sections", SeverityWarning,
+		"there is more than one pip section",
+		`crun installs them all, one after another. conda itself keeps the last alone and drops the others without a word, so
+that the same file gives two environments. Put the lines into one section.`,
+		"conda_env's handling of several pip mappings; " + sourceConda,
+	},
+	{
+		"pypi-name", SeverityWarning,
+		"conda is asked for a package by PyPI's name",
+		`No channel has a package of that name, or one of that name is something else. conda's name is given in the message;
+or put the line under "- pip:".`,
+		"the package lists of conda-forge and PyPI",
+	},
+	{
+		"torch-twice", SeverityWarning,
+		"torch is asked for from conda and from pip",
+		`pip's torch overwrites conda's and brings its own CUDA, so that gigabytes are installed to be hidden, and torchvision or
+torchaudio of the other side do not fit it. Keep one of them.`,
+		"https://pytorch.org/get-started/locally/",
+	},
+	{
+		"vcs-unpinned", SeverityWarning,
+		"a repository is named without a commit",
+		`The branch's newest commit is taken when the lock is made, and another one when it is made again. Write "@COMMIT" or
+"@TAG" behind the address.`,
+		"https://pip.pypa.io/en/stable/topics/vcs-support/",
+	},
+	{
+		"build-pins", SeverityNote,
+		"packages are pinned to one exact build",
+		`A build string such as py39hb13e2d6_0 names one file of one channel. Another system does not have it, and channels take
+builds down. crun.lock pins files by itself. "conda env export --no-builds" leaves them out; "conda env export
+--from-history" writes only what was asked for.`,
+		sourceConda + "#exporting-the-environment-yml-file",
+	},
+	{
+		"defaults-terms", SeverityNote,
+		"a channel of Anaconda, which has terms of service",
+		`defaults is repo.anaconda.com's pkgs/main and pkgs/r. Their terms ask a licence of organisations of more than 200
+people, and conda since 2025 asks each user to accept them ("conda tos accept"): an unattended "conda env create" fails
+there. conda-forge asks for nothing.`,
+		"https://www.anaconda.com/legal and https://github.com/anaconda/conda-anaconda-tos",
+	},
+	{
+		"key-ignored", SeverityNote,
+		"a key of another tool, which is passed over",
+		`Some tools read the same file and have keys of their own (platforms and category are conda-lock's). They say nothing
+that a build could follow.`,
+		"https://conda.github.io/conda-lock/src_environment_yml/",
+	},
+	{
+		"local-path", SeverityNote,
+		"a folder or file beside the environment file",
+		`Whoever builds the environment elsewhere needs it too. In git beside the file it is fine; a folder of one machine is
+not.`,
+		sourcePipFile,
+	},
+	{
+		"no-channels", SeverityNote,
+		"no channel is named",
+		`conda would take its own configuration's channels, so that the file means one thing here and another there. crun takes
+conda-forge. Say so with "channels: [conda-forge]".`,
+		sourceConda,
+	},
+	{
+		"pip-undeclared", SeverityNote,
+		"pip packages are asked for without pip",
+		`conda warns of it and adds pip, and so does crun. Write "- pip" among the dependencies.`,
+		sourceConda,
+	},
+	{
+		"prefix-ignored", SeverityNote,
+		"prefix names a folder of another machine",
+		`"conda env export" writes where the environment was. Nobody else has that folder, and crun does not use it. Take the line
+out.`,
+		sourceConda,
+	},
+	{
+		"python-added", SeverityNote,
+		"no Python is asked for",
+		`conda then takes whatever python another package needs, or none at all. crun adds one (3.9, or --python). Write the
+version that the project was tried with: "- python=3.11".`,
+		sourceOwn,
+	},
+	{
+		"pytorch-channel-ended", SeverityNote,
+		"the pytorch channel gets no new builds",
+		`PyTorch stopped publishing to Anaconda's server: the last release in the channel is 2.5.1. Older ones stay where they are. A
+newer one comes from conda-forge (pytorch, or pytorch-gpu) or from pip (torch).`,
+		"https://github.com/pytorch/pytorch/issues/138506",
+	},
+	{
+		"selector-applied", SeverityNote,
+		"a line is left out by its comment",
+		`Comments such as "# [win]" choose lines in conda's recipes. In environment files conda reads over them and installs the
+line, but what people mean is plain, and crun does that.`,
+		"https://docs.conda.io/projects/conda-build/en/stable/resources/define-metadata.html#preprocessing-selectors",
+	},
+}

@@ -1,0 +1,131 @@
+package environment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// TestFixes makes each fix of the cases: the finding is then gone, no new error
+// has come, and a safe one leaves what is installed as it was.
+func TestFixes(t *testing.T) {
+	fixed := map[string]int{}
+	for _, path := range caseFiles {
+		for _, c := range readCases(t, path) {
+			before, err := Lint(c.file, Options{FolderName: "x"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range before {
+				if f.Fix == nil {
+					continue
+				}
+				fixed[f.Code]++
+				text, after := applyFix(t, c.file, f)
+				if count(after, f.Code) >= count(before, f.Code) {
+					t.Errorf("%s: %s stays after\n%s\n%v", c.name, f, text, after)
+				}
+				for _, g := range after {
+					if g.Severity == SeverityError && count(before, g.Code) < count(after, g.Code) {
+						t.Errorf("%s: %s gives the error %s in\n%s", c.name, f, g, text)
+					}
+				}
+			}
+		}
+	}
+	for _, code := range []string{"prefix-ignored", "pip-undeclared", "python-added", "pypi-name", "other-platform", "cudatoolkit-ended"} {
+		if fixed[code] == 0 {
+			t.Errorf("no fix of %s was tried", code)
+		}
+	}
+}
+
+// applyFix makes a fix and gives the file and what is found in it then.
+func applyFix(t *testing.T, file []byte, f Finding) ([]byte, []Finding) {
+	t.Helper()
+	text, err := yamlfile.Apply(file, f.Fix.Edits)
+	if err != nil {
+		t.Fatalf("%s: %v in\n%s", f, err, file)
+	}
+	after, err := Lint(text, Options{FolderName: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, after
+}
+
+func count(findings []Finding, code string) int {
+	n := 0
+	for _, f := range findings {
+		if f.Code == code {
+			n++
+		}
+	}
+	return n
+}
+
+// TestCodes: what the package finds is explained and listed, and nothing else.
+func TestCodes(t *testing.T) {
+	found := map[string]bool{}
+	sources, _ := filepath.Glob("*.go")
+	for _, source := range sources {
+		if source == "codes_table.go" || strings.HasSuffix(source, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\.find\("([^"]+)"|code[A-Z][A-Za-z]+ += "([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+			found[m[1]+m[2]] = true
+		}
+	}
+	list, err := os.ReadFile("../../docs/lint.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rank := map[Severity]int{SeverityError: 0, SeverityWarning: 1, SeverityNote: 2}
+	for i, c := range Codes() {
+		if !found[c.Name] {
+			t.Errorf("%s is explained, but nothing gives it", c.Name)
+		}
+		delete(found, c.Name)
+		if c.Summary == "" || c.Text == "" || c.Source == "" || strings.ContainsAny(c.Summary, "\n|") {
+			t.Errorf("%s lacks something: %+v", c.Name, c)
+		}
+		if row := fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Severity, c.Summary); !strings.Contains(string(list), row) {
+			t.Errorf("docs/lint.md lacks\n%s", row)
+		}
+		if i > 0 {
+			last := Codes()[i-1]
+			if rank[last.Severity] > rank[c.Severity] {
+				t.Errorf("%s stands behind %s", c.Name, last.Name)
+			}
+		}
+	}
+	for code := range found {
+		t.Errorf("%s is not explained", code)
+	}
+	if got, want := strings.Count(string(list), "\n| `"), len(Codes()); got != want {
+		t.Errorf("docs/lint.md has %d codes, want %d", got, want)
+	}
+}
+
+// TestFixHasNoSecret: a line with a secret is not shown as text to replace.
+func TestFixHasNoSecret(t *testing.T) {
+	const text = "channels: [conda-forge]\ndependencies:\n  - python=3.9\n  - pip:\n    - pywin32 @ https://u:hunter2@h.example.org/x.whl\n    - x\nprefix: https://u:hunter2@h/x\n"
+	findings, err := Lint([]byte(text), Options{})
+	if err != nil || len(findings) == 0 {
+		t.Fatal(findings, err)
+	}
+	for _, f := range findings {
+		if f.Fix != nil && strings.Contains(fmt.Sprint(*f.Fix), "hunter2") {
+			t.Errorf("%s: %+v", f, *f.Fix)
+		}
+	}
+}

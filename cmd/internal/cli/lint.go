@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"crun.dev/crun/build"
+	"crun.dev/crun/build/environment"
+	"crun.dev/crun/internal/yamlfile"
+)
+
+// lintOptions are the flags of crun lint.
+type lintOptions struct {
+	files            []string
+	explain          string
+	platform         string
+	python           string
+	warningsAsErrors bool
+	output           string
+}
+
+func newLintCmd(app *App) *cobra.Command {
+	var o lintOptions
+	cmd := &cobra.Command{
+		Use:   "lint [FILE | DIR | -]...",
+		Short: "Check environment files without building them",
+		Long: `Check environment files: what is no environment file, what cannot be built, and
+what builds but was hardly meant. One line a finding, with its place, what to
+write instead and its code. Neither an engine nor a network is needed. Without a
+FILE the environment file of the working directory is checked; - is standard
+input.
+
+The exit code is 1 where there is an error, and 0 with warnings and notes alone.`,
+		Example: `  crun lint
+  crun lint environment.yml envs/*.yml --warnings-as-errors
+  crun lint -o json | jq -r '.findings[] | select(.severity != "note").message'
+  crun lint --explain torch-python`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			o.files = args
+			if cmd.Flags().Changed("explain") && len(args) > 0 {
+				return usagef(cmd, "--explain takes one code and no file; leave %q out", args[0])
+			}
+			return o.check(cmd)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yml", "yaml", "txt", "toml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("explain") {
+				return app.explainCode(cmd, o.explain, o.output)
+			}
+			return app.lint(o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.explain, "explain", "", "explain the findings that have this `CODE`")
+	flags.StringVar(&o.platform, "platform", "linux-64", "read selectors such as \"# [linux64]\" for this `PLATFORM`: linux-64 or linux-aarch64")
+	flags.StringVar(&o.python, "python", "", "take this `VERSION` of Python where a file names none (default "+environment.DefaultPython+")")
+	flags.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "count warnings as errors")
+	addOutputFlag(cmd, &o.output)
+	_ = cmd.RegisterFlagCompletionFunc("explain", completeCodes)
+	_ = cmd.RegisterFlagCompletionFunc("platform", cobra.FixedCompletions(lintPlatforms, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+var lintPlatforms = []string{"linux-64", "linux-aarch64"}
+
+func (o *lintOptions) check(cmd *cobra.Command) error {
+	if err := checkOutput(cmd, o.output); err != nil {
+		return err
+	}
+	if o.platform != lintPlatforms[0] && o.platform != lintPlatforms[1] {
+		return usagef(cmd, "--platform is %q; allowed are %s", o.platform, strings.Join(lintPlatforms, ", "))
+	}
+	if o.python != "" && !pythonVersion.MatchString(o.python) {
+		return usagef(cmd, `--python is %q; allowed is a version such as "3.9" or "3.11.4"`, o.python)
+	}
+	return nil
+}
+
+func completeCodes(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, code := range environment.Codes() {
+		if strings.HasPrefix(code.Name, toComplete) {
+			names = append(names, cobra.CompletionWithDesc(code.Name, code.Summary))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// lint checks the files and prints what there is to say about them.
+func (app *App) lint(o lintOptions) error {
+	files := o.files
+	if len(files) == 0 {
+		files = []string{"."}
+	}
+	report := lintReport{Files: []string{}, Findings: []findingJSON{}}
+	var errs []error
+	for _, path := range files {
+		file, findings, err := app.lintFile(path, build.Options{Python: o.python, Platform: o.platform})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		report.add(file, findings, o.warningsAsErrors)
+	}
+	if o.output == "json" {
+		errs = append(errs, app.printJSON(report))
+	} else {
+		errs = append(errs, report.print(app.Out))
+		if len(report.Files) > 0 {
+			app.note("%s", report.summary())
+		}
+	}
+	if err := joinFlat(errs); err != nil {
+		return err
+	}
+	if report.Errors > 0 {
+		return &exitError{code: exitFailure} // the findings have said it
+	}
+	return nil
+}
+
+// lintFile checks the file that path names, and gives the name that it has in
+// messages.
+func (app *App) lintFile(path string, options build.Options) (string, []environment.Finding, error) {
+	if path == "-" {
+		text, err := io.ReadAll(io.LimitReader(app.In, yamlfile.MaxSize+1))
+		if err != nil {
+			return "", nil, fmt.Errorf("reading standard input: %w", err)
+		}
+		findings, err := build.LintText(text, path, options)
+		return path, findings, err
+	}
+	file, err := build.FindFile(app.rel(path))
+	if err != nil {
+		return "", nil, err
+	}
+	findings, err := build.Lint(file, options)
+	return file, findings, err
+}
+
+// explainCode prints what a code means.
+func (app *App) explainCode(cmd *cobra.Command, name, output string) error {
+	code, ok := environment.Explain(name)
+	if !ok {
+		var names []string
+		for _, c := range environment.Codes() {
+			names = append(names, c.Name)
+		}
+		hint := yamlfile.DidYouMean(name, names)
+		if hint == "" {
+			hint = "; the codes are " + strings.Join(names, ", ")
+		}
+		return usagef(cmd, "there is no code %q%s", name, hint)
+	}
+	if output == "json" {
+		return app.printJSON(codeJSON{code.Name, code.Severity, code.Summary, strings.ReplaceAll(code.Text, "\n", " "), code.Source})
+	}
+	_, err := fmt.Fprintf(app.Out, "%s (%s): %s\n\n%s\n\nSource: %s\n", code.Name, code.Severity, code.Summary, code.Text, code.Source)
+	return err
+}
