@@ -277,3 +277,7 @@ func (p *parser) condaSpec(text string, at yamlfile.Position) {
 	spec.Pos = at
 	p.env.Conda = append(p.env.Conda, spec)
 }
+
+// ParseCondaSpec reads one conda package as an environment file has it. Pos is
+// not set, and a credential in an address stays.
+func ParseCondaSpec(text string) (CondaSpec, error) { return parseCondaSpec(text) }

@@ -150,3 +150,7 @@ func cutUser(rest string) (user, after string) {
 	}
 	return "", rest
 }
+
+// Bare gives one address without its credentials and without their places, as
+// Channels and Pip have it.
+func Bare(address string) string { return hide(address, "") }

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"crun.dev/crun/internal/atomicfile"
 	"crun.dev/crun/internal/names"
 	"gopkg.in/yaml.v3"
 )
@@ -69,46 +68,9 @@ func comparePackages(a, b Package) int {
 // Write puts the lock at path, with mode 0644, in whole or not at all: a
 // reader sees the old file or the new one, also after a crash. A lock that
 // Parse would refuse is not written.
-func Write(path string, l *Lock) (err error) {
+func Write(path string, l *Lock) error {
 	if problems := l.check(); len(problems) > 0 {
 		return fmt.Errorf("writing %s: %s", path, problems[0])
 	}
-	// Where people keep the lock elsewhere and link to it, the link stays.
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, ".crun.lock-*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			temp.Close()
-			os.Remove(temp.Name())
-			err = fmt.Errorf("writing %s: %w", path, err)
-		}
-	}()
-	if _, err := temp.Write(l.Marshal()); err != nil {
-		return err
-	}
-	if err := temp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := temp.Sync(); err != nil {
-		return err
-	}
-	if err := temp.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	// Makes the rename last. Some network file systems cannot sync a folder;
-	// the file itself is safe there as well.
-	if folder, err := os.Open(dir); err == nil {
-		_ = folder.Sync()
-		folder.Close()
-	}
-	return nil
+	return atomicfile.Replace(path, l.Marshal(), 0o644)
 }

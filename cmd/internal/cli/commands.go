@@ -5,6 +5,7 @@ import "github.com/spf13/cobra"
 // commands lists every command of crun.
 func commands(app *App) []*cobra.Command {
 	return []*cobra.Command{
+		newInitCmd(app),
 		newBuildCmd(app),
 		newLintCmd(app),
 		newRunCmd(app, nil),
