@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"crun.dev/crun/build/buildkit"
@@ -17,8 +16,11 @@ type Request struct {
 	Project *Project
 	// Names are further names for the image.
 	Names []string
-	// NoCache chooses the packages anew and builds every step.
+	// NoCache chooses the packages anew, all of them, and builds every step.
 	NoCache bool
+	// Locked takes the packages from the lock or fails with an OutdatedError:
+	// nothing is chosen.
+	Locked  bool
 	Sources Sources
 	// Limits bound the steps. They decide nothing about the image.
 	Limits Limits
@@ -71,6 +73,12 @@ func Build(ctx context.Context, solver Solver, images Images, request Request) (
 		request.Notes = func(string) {}
 	}
 	b := &builder{project: request.Project, request: request, solver: solver, images: images}
+	if request.Locked {
+		base, err := b.base(ctx)
+		if err := errors.Join(err, request.Project.fits(base)); err != nil {
+			return Result{}, err
+		}
+	}
 	if !request.NoCache {
 		if result, _, err := b.find(ctx); err != nil || result.ID != "" {
 			return result, err
@@ -157,27 +165,26 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 	if b.local, err = b.localImages(ctx, p.Options.Base, p.Options.ToolboxBase); err != nil {
 		return Result{}, err
 	}
-	if reason := p.outdated(base); reason != "" || request.NoCache {
+	if reason := p.outdated(base); request.Locked {
+		if err := p.fits(base); err != nil {
+			return Result{}, err
+		}
+	} else if reason != "" || request.NoCache {
 		if reason == "" {
 			reason = "--no-cache"
 		}
 		if (p.Lock != nil || p.LockError != nil) && reason != request.Said {
 			request.Notes("choosing the packages anew: " + reason)
 		}
-		solved, err := b.solve(ctx, base)
-		if err != nil {
-			return Result{}, err
-		}
-		if err := lock.Write(p.LockFile, solved); err != nil {
-			var pathErr *fs.PathError
-			if !errors.As(err, &pathErr) {
-				return Result{}, err
-			}
+		err := b.relock(ctx, base, Update{All: request.NoCache})
+		var unwritten unwrittenLock
+		if errors.As(err, &unwritten) {
 			// A folder that is not the caller's to write can be built, and
 			// run, all the same.
-			request.Notes(fmt.Sprintf("%v: the next build chooses the packages again", err))
+			request.Notes(unwritten.Error() + ": the next build chooses the packages again")
+		} else if err != nil {
+			return Result{}, err
 		}
-		p.Lock, p.LockError = solved, nil
 	}
 	digest := p.Lock.Digest()
 	context, err := dockerfiles.RenderImage(p.image(p.Lock))

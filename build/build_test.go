@@ -59,11 +59,19 @@ func TestWhatMakesALockStale(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(t *testing.T, file string, e *engine)
 		note   string
+		// How often conda and pip packages have been chosen then.
+		solves, pips int
 	}{
-		"another spec": {func(t *testing.T, file string, _ *engine) {
+		"another pip line": {func(t *testing.T, file string, _ *engine) {
 			rewrite(t, file, strings.Replace(environmentFile, "tqdm==4.66.5", "tqdm==4.66.4", 1))
-		}, "tqdm 4.66.5 -> 4.66.4"},
-		"another base": {func(_ *testing.T, _ string, e *engine) { e.images[0].ID = "sha256:" + strings.Repeat("e", 64) }, "the base image " + baseName + " has changed"},
+		}, "tqdm 4.66.5 -> 4.66.4", 1, 2},
+		"another conda line": {func(t *testing.T, file string, _ *engine) {
+			rewrite(t, file, strings.Replace(environmentFile, "- pyyaml", "- pyyaml=6.*", 1))
+		}, "pyyaml any -> 6.*", 2, 2},
+		"another variable": {func(t *testing.T, file string, _ *engine) {
+			rewrite(t, file, strings.Replace(environmentFile, "/data", "/mnt", 1))
+		}, "variable DATA changed", 1, 1},
+		"another base": {func(_ *testing.T, _ string, e *engine) { e.images[0].ID = "sha256:" + strings.Repeat("e", 64) }, "the base image " + baseName + " has changed", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, e := write(t, environmentFile), newEngine(t)
@@ -75,8 +83,8 @@ func TestWhatMakesALockStale(t *testing.T) {
 			if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), Notes: said.add}); err != nil {
 				t.Fatal(err)
 			}
-			if len(e.solves) != 2 {
-				t.Errorf("%d solves, want 2", len(e.solves))
+			if len(e.solves) != test.solves || len(e.pips) != test.pips {
+				t.Errorf("%d solves of conda and %d of pip packages, want %d and %d", len(e.solves), len(e.pips), test.solves, test.pips)
 			}
 			if text := strings.Join(said.lines, "\n"); !strings.Contains(text, test.note) {
 				t.Errorf("it says %q, want %q in it", text, test.note)

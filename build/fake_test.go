@@ -28,7 +28,8 @@ type engine struct {
 	images   []buildkit.Image
 	answer   any // of a solve: a solution's JSON, or an error
 	broken   error
-	solves   []buildkit.Job
+	solves   []buildkit.Job // of conda packages
+	pips     []buildkit.Job // of pip packages
 	builds   []buildkit.Job
 	resolved []string
 	// during runs while a solve is at work.
@@ -93,7 +94,11 @@ func (e *engine) Tag(_ context.Context, id, name string) error {
 func (e *engine) File(_ context.Context, job buildkit.Job, path, resolve string) (buildkit.Answer, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.solves = append(e.solves, job)
+	if strings.Contains(job.Dockerfile, "/start solve-pip ") {
+		e.pips = append(e.pips, job)
+	} else {
+		e.solves = append(e.solves, job)
+	}
 	if resolve != "" {
 		e.resolved = append(e.resolved, resolve)
 	}

@@ -21,14 +21,10 @@ func virtualPackages(platform string) []string {
 // minicondaSpecs are the packages of /opt/conda.
 var minicondaSpecs = []string{"conda", "python=3.9"}
 
-// solveRequest is the question whose answer is the project's lock.
-func (p *Project) solveRequest() solveRequest {
+// solveRequest is the question for the project's conda packages.
+func (p *Project) solveRequest(k kept) solveRequest {
 	env := p.Environment
-	pip := pipOptionsOf(env)
-	request := solveRequest{
-		Prefix: env.EnvDir(), Platform: p.Options.Platform, Virtual: virtualPackages(p.Options.Platform),
-		Pip: pipLines(env), Indexes: pip.indexes, PipOptions: pip.other,
-	}
+	request := solveRequest{Prefix: env.EnvDir(), Platform: p.Options.Platform, Virtual: virtualPackages(p.Options.Platform)}
 	for _, channel := range channelsOf(env) {
 		request.Channels = append(request.Channels, [2]string{channel, channelURL(channel)})
 	}
@@ -37,6 +33,27 @@ func (p *Project) solveRequest() solveRequest {
 	}
 	if p.Options.Miniconda && env.EnvDir() != condaRoot {
 		request.Miniconda = minicondaSpecs
+	}
+	for _, pkg := range k.packages {
+		request.Locked = append(request.Locked, condaPackage(pkg))
+	}
+	for _, pkg := range k.miniconda {
+		request.LockedMiniconda = append(request.LockedMiniconda, condaPackage(pkg))
+	}
+	return request
+}
+
+// pipRequest is the question for the project's pip packages.
+func (p *Project) pipRequest(k kept) pipRequest {
+	options := pipOptionsOf(p.Environment)
+	request := pipRequest{
+		Prefix: p.Environment.EnvDir(), Pip: pipLines(p.Environment), Indexes: options.indexes, PipOptions: options.other,
+	}
+	for i, line := range request.Pip {
+		request.Pip[i] = p.lockedLine(line, k)
+	}
+	for _, d := range k.distributions {
+		request.Locked = append(request.Locked, distribution(d))
 	}
 	return request
 }
@@ -124,7 +141,7 @@ func version(conda []lock.Package, pip []lock.Distribution, condaName, pipName s
 // chooses the packages; next then says what follows.
 func (p *Project) Dockerfile() (context *dockerfiles.Context, next string, err error) {
 	if reason := p.outdated(baseImage{}); reason != "" {
-		context, err = p.solveContext(p.Options.Base)
+		context, err = p.solveContext(p.Options.Base, kept{})
 		return context, "first the packages are chosen, by this Dockerfile (" + reason + "); the image's own follows from " + p.LockFile, err
 	}
 	context, err = dockerfiles.RenderImage(p.image(p.Lock))

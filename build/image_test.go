@@ -15,7 +15,15 @@ import (
 )
 
 func testLock(p *Project) *lock.Lock {
-	return p.newLock(lock.Base{Reference: baseName, ImageID: "sha256:" + strings.Repeat("c", 64)}, goodSolution())
+	return lockOf(p, lock.Base{Reference: baseName, ImageID: "sha256:" + strings.Repeat("c", 64)}, goodSolution())
+}
+
+// lockOf is the lock of a solution.
+func lockOf(p *Project, base lock.Base, s solution) *lock.Lock {
+	l := p.newLock(base)
+	takeConda(l, s)
+	takePip(l, s)
+	return l
 }
 
 // dump is a context as one text, without the files that are always the same.
@@ -40,18 +48,39 @@ func TestImageOfALock(t *testing.T) {
 
 func TestSolveOfAProject(t *testing.T) {
 	p := open(t, write(t, environmentFile))
-	context, err := p.solveContext(baseName)
+	context, err := p.solveContext(baseName, kept{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden.Check(t, "solve.txt", dump(context))
 }
 
+// Pip packages are chosen on the image's own layers of conda packages, or the
+// conda packages would be installed twice.
+func TestPipSolveStartsFromTheLayersOfTheImage(t *testing.T) {
+	p := open(t, write(t, environmentFile))
+	l := testLock(p)
+	solve, err := p.pipContext(l, kept{distributions: l.Pip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "solve-pip.txt", dump(solve))
+	image, err := dockerfiles.RenderImage(p.image(l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, _, _ := strings.Cut(solve.Dockerfile, "FROM image AS solve")
+	_, layers, _ = strings.Cut(layers, "COPY installer")
+	if layers = strings.TrimSpace(layers); !strings.Contains(image.Dockerfile, layers) {
+		t.Errorf("the image does not begin with\n%s", layers)
+	}
+}
+
 // The edit of a light package must leave the heavy layer as it is.
 func TestHeavyLayerStays(t *testing.T) {
 	p := open(t, write(t, environmentFile))
 	heavy := func(s solution) string {
-		context, err := dockerfiles.RenderImage(p.image(p.newLock(lock.Base{Reference: baseName}, s)))
+		context, err := dockerfiles.RenderImage(p.image(lockOf(p, lock.Base{Reference: baseName}, s)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +130,7 @@ func TestSplitHeavy(t *testing.T) {
 func TestSplitHeavyPip(t *testing.T) {
 	p := open(t, write(t, environmentFile))
 	layers := func(s solution) map[string]string {
-		context, err := dockerfiles.RenderImage(p.image(p.newLock(lock.Base{Reference: baseName}, s)))
+		context, err := dockerfiles.RenderImage(p.image(lockOf(p, lock.Base{Reference: baseName}, s)))
 		if err != nil {
 			t.Fatal(err)
 		}

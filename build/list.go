@@ -9,17 +9,28 @@ import (
 
 // The files that the installer reads; dockerfiles/installer is the other side.
 
-// solveRequest is the question of a solve.
+// solveRequest is the question for conda packages.
 type solveRequest struct {
-	Prefix     string      `json:"prefix"`
-	Platform   string      `json:"platform"`
-	Channels   [][2]string `json:"channels"` // name and address, first one first
-	Specs      []string    `json:"specs"`
-	Virtual    []string    `json:"virtual"`
-	Miniconda  []string    `json:"miniconda"`
-	Pip        []string    `json:"pip"`
-	Indexes    []string    `json:"indexes"`
-	PipOptions []string    `json:"pip_options"`
+	Prefix    string      `json:"prefix"`
+	Platform  string      `json:"platform"`
+	Channels  [][2]string `json:"channels"` // name and address, first one first
+	Specs     []string    `json:"specs"`
+	Virtual   []string    `json:"virtual"`
+	Miniconda []string    `json:"miniconda"`
+	// Locked are packages that are preferred to other versions of the same
+	// name, LockedMiniconda those for /opt/conda.
+	Locked          []condaPackage `json:"locked"`
+	LockedMiniconda []condaPackage `json:"locked_miniconda"`
+}
+
+// pipRequest is the question for pip packages, around what lies in Prefix.
+type pipRequest struct {
+	Prefix     string   `json:"prefix"`
+	Pip        []string `json:"pip"`
+	Indexes    []string `json:"indexes"`
+	PipOptions []string `json:"pip_options"`
+	// Locked are distributions that are preferred to other versions.
+	Locked []distribution `json:"locked"`
 }
 
 // solution is the answer: a failure, or packages.

@@ -38,30 +38,97 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
 }
 
-// solveContext is the Dockerfile that answers the project's request.
-func (p *Project) solveContext(base string) (*dockerfiles.Context, error) {
+// solveContext is the Dockerfile that chooses the project's conda packages.
+func (p *Project) solveContext(base string, k kept) (*dockerfiles.Context, error) {
 	return dockerfiles.RenderSolve(dockerfiles.Solve{
-		Base: base, ToolboxBase: p.Options.ToolboxBase, Request: encode(p.solveRequest()),
+		Base: base, ToolboxBase: p.Options.ToolboxBase, Request: encode(p.solveRequest(k)),
 		CacheDomain: p.Options.CacheDomain,
 	})
 }
 
-// solve chooses the project's packages.
-func (b *builder) solve(ctx context.Context, base baseImage) (*lock.Lock, error) {
+// pipContext is the Dockerfile that chooses the pip packages around the conda
+// packages of l. It starts from the image's own layers of these: they are
+// built once, or lie in the cache.
+func (p *Project) pipContext(l *lock.Lock, k kept) (*dockerfiles.Context, error) {
+	// How the conda packages are divided goes by the pip packages to come too.
+	expected := *l
+	expected.Pip = slices.Clone(k.distributions)
+	for _, section := range p.Environment.Pip {
+		for _, r := range section.Requirements {
+			if r.Kind == environment.PipPackage {
+				expected.Pip = append(expected.Pip, lock.Distribution{Name: r.Name})
+			}
+		}
+	}
+	image := p.image(&expected)
+	image.Layers = slices.DeleteFunc(image.Layers, func(layer dockerfiles.Layer) bool { return layer.Kind == dockerfiles.KindPip })
+	return dockerfiles.RenderSolvePip(image, encode(p.pipRequest(k)))
+}
+
+// solve chooses the project's packages: those that update names anew, and of
+// the others what the old lock does not have or what does not fit any more.
+func (b *builder) solve(ctx context.Context, found baseImage, update Update) (*lock.Lock, error) {
 	p := b.project
-	context, err := p.solveContext(from(base.Base))
-	if err != nil {
+	base := p.baseOf(found, update)
+	k := p.keep(base.Base, update)
+	l := p.newLock(base.Base)
+	if k.conda {
+		l.Python, l.Virtual, l.Miniconda, l.Conda = p.Lock.Python, p.Lock.Virtual, p.Lock.Miniconda, p.Lock.Conda
+	} else if err := b.solveConda(ctx, l, base, k); err != nil {
 		return nil, err
 	}
-	job := b.job("choosing the packages", context)
-	job.Target = dockerfiles.StageSolution
-	// What a channel serves may have changed since the last time.
-	// The copy out of that stage too: its cache goes by what was asked alone.
-	job.NoCacheStages = []string{dockerfiles.StageSolve, dockerfiles.StageSolution}
+	if k.pip {
+		l.Indexes, l.Pip = p.Lock.Indexes, p.Lock.Pip
+		return l, nil
+	}
+	return l, b.solvePip(ctx, l, k)
+}
+
+// solveConda puts the conda packages into l.
+func (b *builder) solveConda(ctx context.Context, l *lock.Lock, base baseImage, k kept) error {
+	context, err := b.project.solveContext(from(base.Base), k)
+	if err != nil {
+		return err
+	}
 	resolve := ""
 	if !base.known() {
 		resolve = base.Reference
 	}
+	answer, s, err := b.choose(ctx, "choosing the packages", context, resolve)
+	if err != nil {
+		return err
+	}
+	if resolve != "" && answer.Digest != "" {
+		l.Base.Digest = repository(base.Reference) + "@" + answer.Digest
+	}
+	takeConda(l, s)
+	return nil
+}
+
+// solvePip puts the pip packages into l, around its conda packages.
+func (b *builder) solvePip(ctx context.Context, l *lock.Lock, k kept) error {
+	if len(pipLines(b.project.Environment)) == 0 {
+		return nil
+	}
+	context, err := b.project.pipContext(l, k)
+	if err != nil {
+		return err
+	}
+	_, s, err := b.choose(ctx, "choosing the pip packages", context, "")
+	if err != nil {
+		return err
+	}
+	takePip(l, s)
+	return nil
+}
+
+// choose asks the stage StageSolve of context and says what it notes.
+func (b *builder) choose(ctx context.Context, title string, context *dockerfiles.Context, resolve string) (buildkit.Answer, solution, error) {
+	job := b.job(title, context)
+	job.Target = dockerfiles.StageSolution
+	// What a channel serves may have changed since the last time.
+	// The copy out of that stage too: its cache goes by what was asked alone.
+	job.NoCacheStages = []string{dockerfiles.StageSolve, dockerfiles.StageSolution}
 	answer, s, err := b.ask(ctx, job, resolve)
 	if err == nil && s.unreachable() {
 		// A step's network can fail as a whole (no name is found, no
@@ -70,18 +137,15 @@ func (b *builder) solve(ctx context.Context, base baseImage) (*lock.Lock, error)
 		answer, s, err = b.ask(ctx, job, resolve)
 	}
 	if err != nil {
-		return nil, err
+		return answer, s, err
 	}
 	if s.Failure != nil {
-		return nil, p.noSolution(s.Failure.Kind, s.Failure.Text)
+		return answer, s, b.project.noSolution(s.Failure.Kind, s.Failure.Text)
 	}
 	for _, note := range s.Notes {
 		b.request.Notes(note)
 	}
-	if resolve != "" && answer.Digest != "" {
-		base.Digest = repository(base.Reference) + "@" + answer.Digest
-	}
-	return p.newLock(base.Base, s), nil
+	return answer, s, nil
 }
 
 // ask runs the solve's step and reads its answer.
@@ -100,12 +164,17 @@ func (s *solution) unreachable() bool {
 	return s.Failure != nil && (s.Failure.Kind == "channel" || s.Failure.Kind == "index")
 }
 
-// newLock makes the lock of a solution.
-func (p *Project) newLock(base lock.Base, s solution) *lock.Lock {
-	l := &lock.Lock{
+// newLock is the lock of the project's request, without packages.
+func (p *Project) newLock(base lock.Base) *lock.Lock {
+	return &lock.Lock{
 		Version: lock.Version, Key: p.Request.Key(), Platform: p.Options.Platform, Base: base,
-		Virtual: s.Virtual, Channels: channelsOf(p.Environment), Request: p.Request,
+		Channels: channelsOf(p.Environment), Request: p.Request,
 	}
+}
+
+// takeConda puts the conda packages of a solution into l.
+func takeConda(l *lock.Lock, s solution) {
+	l.Virtual = s.Virtual
 	for _, c := range s.Miniconda {
 		l.Miniconda = append(l.Miniconda, lock.Package(c))
 	}
@@ -115,6 +184,10 @@ func (p *Project) newLock(base lock.Base, s solution) *lock.Lock {
 			l.Python = c.Version
 		}
 	}
+}
+
+// takePip puts the pip packages of a solution into l.
+func takePip(l *lock.Lock, s solution) {
 	if len(s.Pip) > 0 {
 		l.Indexes = s.Indexes
 	}
@@ -124,7 +197,6 @@ func (p *Project) newLock(base lock.Base, s solution) *lock.Lock {
 		}
 		l.Pip = append(l.Pip, lock.Distribution(d))
 	}
-	return l
 }
 
 var word = lazyregexp.New(`[A-Za-z0-9_][A-Za-z0-9_.-]*`)

@@ -122,15 +122,23 @@ func RenderSolve(s Solve) (*Context, error) {
 	return render("solve.Dockerfile.tmpl", s, files)
 }
 
+// RenderSolvePip writes the Dockerfile that chooses pip packages: in a stage
+// that has the layers of image. request is the content of RequestFile.
+func RenderSolvePip(i Image, request []byte) (*Context, error) {
+	files, err := imageFiles(i)
+	if err != nil {
+		return nil, err
+	}
+	files[RequestFile] = request
+	return render("solve-pip.Dockerfile.tmpl", i, files)
+}
+
 // RenderImage writes the Dockerfile of an image. The error names a value that
 // cannot stand in one.
 func RenderImage(i Image) (*Context, error) {
-	files := toolbox()
-	for _, layer := range i.Layers {
-		if layer.Kind != KindConda && layer.Kind != KindPip {
-			return nil, fmt.Errorf("no such kind of layer: %q", layer.Kind)
-		}
-		files[layer.File] = layer.Content
+	files, err := imageFiles(i)
+	if err != nil {
+		return nil, err
 	}
 	for _, module := range i.Imports {
 		if !moduleName.MatchString(module) {
@@ -138,6 +146,18 @@ func RenderImage(i Image) (*Context, error) {
 		}
 	}
 	return render("image.Dockerfile.tmpl", i, files)
+}
+
+// imageFiles are the files that the layers of an image take.
+func imageFiles(i Image) (map[string][]byte, error) {
+	files := toolbox()
+	for _, layer := range i.Layers {
+		if layer.Kind != KindConda && layer.Kind != KindPip {
+			return nil, fmt.Errorf("no such kind of layer: %q", layer.Kind)
+		}
+		files[layer.File] = layer.Content
+	}
+	return files, nil
 }
 
 // templates are parsed at their first use: most commands render nothing.

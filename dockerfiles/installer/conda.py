@@ -26,8 +26,8 @@ def client():
     return Client(middlewares, timeout=300)
 
 
-async def solve(request, specs):
-    """The records that fulfil specs."""
+async def solve(request, specs, locked):
+    """The records that fulfil specs; of several that do, those of the entries locked are taken."""
     gateway = rattler.Gateway(cache_dir="/run/crun/cache/rattler/repodata", client=client())
     virtual = []
     for text in request["virtual"]:
@@ -39,6 +39,7 @@ async def solve(request, specs):
         list(request["channels"].values()),
         [rattler.MatchSpec(spec, strict=False) for spec in specs],
         gateway=gateway,
+        locked_packages=[from_entry(entry, request["channels"]) for entry in locked],
         platforms=[request["platform"], "noarch"],
         virtual_packages=virtual,
         channel_priority=rattler.ChannelPriority.Flexible,

@@ -1,8 +1,9 @@
 """The part of crun that runs inside a build. It never enters the image.
 
-    solve REQUEST SOLUTION  choose the packages of an environment
-    conda LIST              install conda packages
-    pip LIST                install pip packages into a conda environment
+    solve REQUEST SOLUTION      choose the conda packages of an environment
+    solve-pip REQUEST SOLUTION  choose the pip packages of an environment whose conda packages are installed
+    conda LIST                  install conda packages
+    pip LIST                    install pip packages into a conda environment
 
 REQUEST, SOLUTION and LIST are JSON files; build/list.go is
 the other side. What a person should know is printed; a failure ends with
@@ -38,11 +39,11 @@ def main(command, *arguments):
     for folder in (os.environ["HOME"], os.environ["TMPDIR"]):
         os.makedirs(folder, exist_ok=True)
     sources.use_certificates()
-    if command == "solve":
+    if command in ("solve", "solve-pip"):
         import solve
 
         request, solution = arguments
-        answer = solve.solve(read(request))
+        answer = (solve.solve if command == "solve" else solve.solve_pip)(read(request))
         with open(solution, "w", encoding="utf-8") as file:
             json.dump(answer, file)
     elif command == "conda":

@@ -52,12 +52,17 @@ def compile_requirements(request, prefix, notes):
         requirements = os.path.join(folder, "requirements.in")
         with open(requirements, "w", encoding="utf-8") as file:
             file.writelines(sources.private(line) + "\n" for line in request["pip"])
+        # What the output has from before is kept where it fits.
+        output = os.path.join(folder, "requirements.txt")
+        with open(output, "w", encoding="utf-8") as file:
+            file.writelines(f"{entry['name']}=={entry['version']}\n" for entry in request["locked"] if not entry.get("url"))
         result = run_uv(
-            "pip", "compile", "--python", python_of(prefix), "--quiet", "--no-header", "--no-annotate",
+            "pip", "compile", "--python", python_of(prefix), "--quiet", "--no-header", "--no-annotate", "--output-file", output,
             "--generate-hashes", "--emit-index-annotation", "--index-strategy", "unsafe-best-match",
             *where(request["indexes"], request["pip_options"]), *stand_ins(kept, folder), requirements)
         if result.returncode == 0:
-            entries = parse(result.stdout)
+            with open(output, encoding="utf-8") as file:
+                entries = parse(file.read())
             for entry in entries:
                 if entry.get("index") == EXTRA_INDEX:
                     # The lock of one machine is every machine's; the hash says which file it is.

@@ -3,7 +3,6 @@ import asyncio
 import glob
 import os
 import re
-import shutil
 
 from rattler.exceptions import FetchRepoDataError, GatewayError, SolverError
 
@@ -13,7 +12,7 @@ from common import Failure, sources
 
 
 def solve(request):
-    """The solution, or {"failure": ...} where the request has none.
+    """The conda packages, or {"failure": ...} where the request has no solution.
 
     That an environment has no solution is an answer and no fault of the step,
     so the step succeeds.
@@ -21,43 +20,45 @@ def solve(request):
     notes = []
     request["virtual"] = [*request["virtual"], *glibc()]
     answer = {"virtual": request["virtual"], "notes": notes}
-    prefix = request["prefix"]
     has_conda = os.path.isdir("/opt/conda/conda-meta")
-    if has_conda and prefix == "/opt/conda":
-        return {"failure": {"kind": "base", "text": (
+    if has_conda and request["prefix"] == "/opt/conda":
+        return failure("base", (
             "the base image has conda in /opt/conda already, and the environment is called base: "
-            "give it another name (name: train)")}}
+            "give it another name (name: train)"))
     try:
-        records = asyncio.run(conda.solve(request, request["specs"]))
+        records = asyncio.run(conda.solve(request, request["specs"], request["locked"]))
         answer["conda"] = [conda.to_entry(record, request["channels"]) for record in records]
         if request["miniconda"] and has_conda:
             notes.append("the base image has conda in /opt/conda: it is taken as it is")
         elif request["miniconda"]:
             answer["miniconda"] = miniconda(request, notes)
     except SolverError as error:
-        return {"failure": {"kind": "conda", "text": conda.explain(error)}}
+        return failure("conda", conda.explain(error))
     except (GatewayError, FetchRepoDataError) as error:
-        return {"failure": {"kind": "channel", "text": conda.explain(error)}}
-    if request["pip"]:
-        # pip packages are chosen around what conda brings, so that has to be
-        # there. The cache makes the image's own installation cheap.
-        try:
-            conda.install(records, prefix, request["platform"])
-            answer["pip"] = pypi.compile_requirements(request, prefix, notes)
-            answer["indexes"] = [sources.index_name(url) for url in request["indexes"]]
-        except pypi.Unreachable as error:
-            return {"failure": {"kind": "index", "text": str(error)}}
-        except pypi.NoSolution as error:
-            return {"failure": {"kind": "pip", "text": str(error)}}
-        finally:
-            shutil.rmtree(prefix, ignore_errors=True)
+        return failure("channel", conda.explain(error))
     return answer
+
+
+def solve_pip(request):
+    """The pip packages around what conda brings, which is installed; or a failure."""
+    notes = []
+    try:
+        packages = pypi.compile_requirements(request, request["prefix"], notes)
+    except pypi.Unreachable as error:
+        return failure("index", str(error))
+    except pypi.NoSolution as error:
+        return failure("pip", str(error))
+    return {"notes": notes, "pip": packages, "indexes": [sources.index_name(url) for url in request["indexes"]]}
+
+
+def failure(kind, text):
+    return {"failure": {"kind": kind, "text": text}}
 
 
 def miniconda(request, notes):
     """The packages of /opt/conda; none where no channel serves conda."""
     try:
-        records = asyncio.run(conda.solve(request, request["miniconda"]))
+        records = asyncio.run(conda.solve(request, request["miniconda"], request["locked_miniconda"]))
     except SolverError as error:
         if "conda" not in str(error):
             raise

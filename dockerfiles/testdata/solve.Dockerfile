@@ -1,4 +1,4 @@
-# Chooses the exact packages of an environment. Written by crun.
+# Chooses the exact conda packages of an environment. Written by crun.
 # The programs that work inside the build. They are mounted and never enter the image.
 FROM debian:bookworm-slim AS toolbox
 RUN --mount=type=tmpfs,target=/run \
@@ -32,9 +32,8 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
     --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
-    --mount=type=cache,id=crun-uv-v1,target=/run/crun/cache/uv,sharing=shared \
     --mount=type=bind,source=request.json,target=/run/crun/request.json \
-    : 'solve the environment' && \
+    : 'choose the conda packages' && \
     /run/crun/toolbox/opt/crun/installer/start solve /run/crun/request.json /solution.json
 
 FROM scratch AS solution

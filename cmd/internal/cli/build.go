@@ -25,6 +25,7 @@ type buildOptions struct {
 	python   string
 	dryRun   bool
 	noCache  bool
+	locked   bool
 	progress string
 	output   string
 }
@@ -44,15 +45,11 @@ tab between. Everything else goes to stderr.`,
 		Example: `  crun build
   crun build environment.yml -t lab/train:v1
   crun build --base nvidia/cuda:12.4.1-base-ubuntu22.04
+  crun build --locked
   crun build --dry-run`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) > 1:
-				return usagef(cmd, "%s takes one environment file or folder, not %d", cmd.CommandPath(), len(args))
-			case len(args) == 1 && o.file != "":
-				return usagef(cmd, "%q and --file %q both name an environment file; leave one out", args[0], o.file)
-			case len(args) == 1:
-				o.file = args[0]
+			if err := o.takeFile(cmd, args); err != nil {
+				return err
 			}
 			return o.check(cmd)
 		},
@@ -63,14 +60,25 @@ tab between. Everything else goes to stderr.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&o.file, "file", "f", "", "the environment `FILE`, or a folder that holds one (default: the working directory)")
 	flags.StringArrayVarP(&o.names, "tag", "t", nil, "give the image this further `NAME`")
-	flags.StringVar(&o.base, "base", "", "start from this `IMAGE` (default: the one in config.yaml, or "+build.DefaultBase+")")
-	flags.StringVar(&o.python, "python", "", "use this `VERSION` of Python where the file names none (default 3.9)")
+	addSolveFlags(cmd, &o)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the Dockerfile and the names of its files, and build nothing")
 	flags.BoolVar(&o.noCache, "no-cache", false, "choose the packages anew and run every step")
-	flags.StringVar(&o.progress, "progress", "auto", "how to show what is done: "+strings.Join(buildkit.Modes, ", "))
+	flags.BoolVar(&o.locked, "locked", false, "take the packages from crun.lock, or fail where it is not the lock of the files")
 	addOutputFlag(cmd, &o.output)
-	_ = cmd.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(buildkit.Modes, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// takeFile takes the environment file of the arguments.
+func (o *buildOptions) takeFile(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 1:
+		return usagef(cmd, "%s takes one environment file or folder, not %d", cmd.CommandPath(), len(args))
+	case len(args) == 1 && o.file != "":
+		return usagef(cmd, "%q and --file %q both name an environment file; leave one out", args[0], o.file)
+	case len(args) == 1:
+		o.file = args[0]
+	}
+	return nil
 }
 
 var pythonVersion = lazyregexp.New(`^[23]\.\d+(\.\d+)?$`)
@@ -154,15 +162,20 @@ func (app *App) dryRunBuild(project *build.Project, output string) error {
 
 // ensureImage gives the image of the environment file that path names, or of
 // the one in the folder path, and builds it where the engine has none; then it
-// says in one line why.
-func (app *App) ensureImage(ctx context.Context, path string) (build.Result, error) {
-	b, err := app.openBuild(ctx, buildOptions{file: path, progress: "auto"})
+// says in one line why. With locked it only builds what crun.lock names.
+func (app *App) ensureImage(ctx context.Context, path string, locked bool) (build.Result, error) {
+	b, err := app.openBuild(ctx, buildOptions{file: path, progress: "auto", locked: locked})
 	if err != nil {
 		return build.Result{}, err
 	}
 	result, reason, err := build.Find(ctx, b.engine, b.request.Project)
 	if err != nil || result.ID != "" {
 		return result, errors.Join(err, b.engine.Close())
+	}
+	if locked {
+		if err := build.CheckLock(b.request.Project); err != nil {
+			return build.Result{}, errors.Join(err, b.engine.Close())
+		}
 	}
 	for _, finding := range b.request.Project.Findings {
 		fmt.Fprintln(app.Err, finding)

@@ -81,7 +81,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 				app.warnProfile(w)
 			}
 		},
-		request: build.Request{Project: project, Names: o.names, NoCache: o.noCache, Sources: sources, Notes: notes,
+		request: build.Request{Project: project, Names: o.names, NoCache: o.noCache, Locked: o.locked, Sources: sources, Notes: notes,
 			Limits: build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
 		options: buildkit.Options{Address: app.Getenv("BUILDKIT_HOST"), Progress: progress, Out: app.Err, Notes: notes},
 	}, nil

@@ -8,6 +8,7 @@ func commands(app *App) []*cobra.Command {
 		newInitCmd(app),
 		newBuildCmd(app),
 		newLintCmd(app),
+		newLockCmd(app),
 		newRunCmd(app, nil),
 		newPsCmd(app, nil),
 		newLogsCmd(app, nil),

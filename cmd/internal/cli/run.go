@@ -26,6 +26,7 @@ type runOptions struct {
 	file    string
 	project string
 
+	locked      bool
 	detach      bool
 	interactive bool
 	tty, noTTY  bool
@@ -139,6 +140,7 @@ func addRunFlags(flags *pflag.FlagSet, o *runOptions) {
 	flags.StringVar(&o.name, "name", "", "`NAME` of the run (default: from the script)")
 	flags.StringVar(&o.image, "image", "", "run in this `IMAGE` of the engine rather than the environment's")
 	flags.StringVarP(&o.file, "file", "f", "", "environment `FILE` (default: the project's environment.yml)")
+	flags.BoolVar(&o.locked, "locked", false, "build the image from crun.lock alone, or fail where it is not the lock of the files")
 	flags.StringVar(&o.project, "project", "", "mount this `FOLDER` as the project, or none")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "start the run, print its name and leave it")
 	flags.BoolVarP(&o.interactive, "interactive", "i", false, "attach stdin also when it is a terminal without -t")
@@ -158,6 +160,8 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 		return usagef(cmd, "-d closes stdin and has no terminal: leave out -i and -t")
 	case o.image != "" && o.file != "":
 		return usagef(cmd, "--image and -f both say which image to run in: leave one out")
+	case o.image != "" && o.locked:
+		return usagef(cmd, "--locked is about the environment's image, and --image names another: leave one out")
 	case o.output != "" && !o.dryRun:
 		return usagef(cmd, "-o goes with --dry-run; a run's output is its own")
 	case o.command[0] == "":

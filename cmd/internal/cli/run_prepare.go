@@ -222,13 +222,16 @@ func (app *App) environmentImage(ctx context.Context, o *runOptions, project str
 		file = app.abs(o.file)
 	}
 	if !o.dryRun {
-		return app.ensureImage(ctx, file)
+		return app.ensureImage(ctx, file, o.locked)
 	}
 	b, err := app.openBuild(ctx, buildOptions{file: file, progress: "quiet"})
 	if err != nil {
 		return build.Result{}, err
 	}
 	result, reason, err := build.Find(ctx, b.engine, b.request.Project)
+	if err == nil && o.locked {
+		err = build.CheckLock(b.request.Project)
+	}
 	if err == nil && result.ID == "" {
 		app.note("the image of %s would be built first: %s", b.request.Project.File, reason)
 	}

@@ -1,0 +1,121 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"crun.dev/crun/build/lock"
+)
+
+// OutdatedError says that a lock is not the one of the files beside it, where
+// only the lock's packages may be used.
+type OutdatedError struct {
+	// File is the environment file, LockFile its lock.
+	File, LockFile string
+	// Reason is what differs, in one line.
+	Reason string
+}
+
+func (e *OutdatedError) Error() string {
+	return fmt.Sprintf("%s is not the lock of %s: %s\nrun \"crun lock %s\" and commit %s, or leave --locked out", e.LockFile, e.File, e.Reason, e.File, e.LockFile)
+}
+
+// fits is nil where the lock is that of the files and of base, else an
+// OutdatedError.
+func (p *Project) fits(base baseImage) error {
+	reason := p.outdated(base)
+	if p.LockError != nil {
+		reason = p.LockError.Error()
+	}
+	if reason == "" {
+		return nil
+	}
+	return &OutdatedError{File: p.File, LockFile: p.LockFile, Reason: reason}
+}
+
+// CheckLock is nil where the project's lock is that of its files, else an
+// OutdatedError. Nobody is asked, so a base image that only the engine has is
+// not compared.
+func CheckLock(project *Project) error {
+	return project.fits(baseImage{})
+}
+
+// Relocked is what Relock has done.
+type Relocked struct {
+	// Old is the lock that was there, or nil; New the one that is.
+	Old, New *lock.Lock
+	// Reason says why packages were chosen; "" means that the lock was the one
+	// of the files and nothing was asked for anew.
+	Reason string
+}
+
+// Relock brings the lock of the request's project up to date and builds no
+// image. What update names is chosen anew, and of the rest as little as
+// possible.
+func Relock(ctx context.Context, solver Solver, images Images, request Request, update Update) (Relocked, error) {
+	if request.Notes == nil {
+		request.Notes = func(string) {}
+	}
+	p := request.Project
+	b := &builder{project: p, request: request, solver: solver, images: images}
+	unlock, err := takeTurn(ctx, p.LockFile, func() {
+		request.Notes("another crun build is at work on " + p.LockFile + ": waiting for it")
+	})
+	if err != nil {
+		return Relocked{}, err
+	}
+	defer unlock()
+	p.readLock()
+	if p.LockError != nil && !update.All {
+		return Relocked{}, fmt.Errorf("%w; --update without names chooses the packages anew and writes the file again", p.LockError)
+	}
+	if err := update.check(p); err != nil {
+		return Relocked{}, err
+	}
+	base, err := b.base(ctx)
+	if err != nil {
+		return Relocked{}, err
+	}
+	result := Relocked{Old: p.Lock, New: p.Lock, Reason: p.outdated(base)}
+	if result.Reason == "" && update.any() {
+		result.Reason = "--update"
+	}
+	if result.Reason == "" {
+		return result, nil
+	}
+	if b.local, err = b.localImages(ctx, p.Options.Base, p.Options.ToolboxBase); err != nil {
+		return Relocked{}, err
+	}
+	if err := b.relock(ctx, base, update); err != nil {
+		return Relocked{}, err
+	}
+	result.New = p.Lock
+	return result, nil
+}
+
+// relock chooses the packages and writes the lock. An unwrittenLock says that
+// the project has the lock and its folder does not.
+func (b *builder) relock(ctx context.Context, base baseImage, update Update) error {
+	p := b.project
+	solved, err := b.solve(ctx, base, update)
+	if err != nil {
+		return err
+	}
+	err = lock.Write(p.LockFile, solved)
+	var pathErr *fs.PathError
+	if err != nil && !errors.As(err, &pathErr) {
+		return err
+	}
+	p.Lock, p.LockError = solved, nil
+	if err != nil {
+		return unwrittenLock{err}
+	}
+	return nil
+}
+
+// unwrittenLock is a folder that cannot be written.
+type unwrittenLock struct{ error }
+
+func (e unwrittenLock) Unwrap() error { return e.error }

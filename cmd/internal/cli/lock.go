@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"crun.dev/crun/build"
+	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/build/lock"
+)
+
+// lockOptions are the flags of crun lock.
+type lockOptions struct {
+	buildOptions
+	update   bool
+	packages []string
+	check    bool
+}
+
+func newLockCmd(app *App) *cobra.Command {
+	var o lockOptions
+	cmd := &cobra.Command{
+		Use:   "lock [FILE | DIR] | lock --update [PACKAGE...]",
+		Short: "Choose the exact packages of an environment.yml, and build nothing",
+		Long: `Bring crun.lock up to date with its environment file, without building an image.
+Whatever is locked and still fits stays as it is: an edit of one line changes
+what that line needs. --update chooses packages anew: those that are named, and
+what has to move with them; without names all of them, on the newest base image.
+
+On stdout: a table of what has changed against the old lock.`,
+		Example: `  crun lock
+  crun lock --update
+  crun lock --update numpy tqdm
+  crun lock gpu.yml
+  crun lock --check`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.check && o.update:
+				return usagef(cmd, "--check and --update contradict each other")
+			case o.update:
+				for _, name := range args {
+					if info, err := os.Stat(app.rel(name)); err == nil && (info.IsDir() || strings.Contains(name, ".")) {
+						return usagef(cmd, "with --update the arguments are packages; name the environment file with -f %s", name)
+					}
+				}
+				o.packages = args
+			default:
+				if err := o.takeFile(cmd, args); err != nil {
+					return err
+				}
+			}
+			return o.buildOptions.check(cmd)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.lock(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.file, "file", "f", "", "the environment `FILE`, or a folder that holds one (default: the working directory)")
+	flags.BoolVar(&o.update, "update", false, "choose the packages that are named anew, or all of them")
+	flags.BoolVar(&o.check, "check", false, "ask nobody and choose nothing; fail where crun.lock is not the lock of the files")
+	addSolveFlags(cmd, &o.buildOptions)
+	addOutputFlag(cmd, &o.output)
+	return cmd
+}
+
+// addSolveFlags adds the flags that decide about a lock.
+func addSolveFlags(cmd *cobra.Command, o *buildOptions) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.base, "base", "", "start from this `IMAGE` (default: the one in config.yaml, or "+build.DefaultBase+")")
+	flags.StringVar(&o.python, "python", "", "use this `VERSION` of Python where the file names none (default 3.9)")
+	flags.StringVar(&o.progress, "progress", "auto", "how to show what is done: "+strings.Join(buildkit.Modes, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(buildkit.Modes, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// lockResult is what crun lock -o json prints.
+type lockResult struct {
+	LockFile string        `json:"lock_file"`
+	Lock     string        `json:"lock"`
+	Reason   string        `json:"reason"`
+	Changes  []lock.Change `json:"changes"`
+}
+
+func (app *App) lock(ctx context.Context, o lockOptions) error {
+	b, err := app.openBuild(ctx, o.buildOptions)
+	if err != nil {
+		return err
+	}
+	project := b.request.Project
+	for _, finding := range project.Findings {
+		fmt.Fprintln(app.Err, finding)
+	}
+	if o.check {
+		return errors.Join(build.CheckLock(project), b.engine.Close())
+	}
+	b.warn()
+	solver := buildkit.New(b.engine, b.options)
+	result, err := build.Relock(ctx, solver, b.engine, b.request, build.Update{All: o.update && len(o.packages) == 0, Names: o.packages})
+	_, _ = solver.Close(), b.engine.Close()
+	if errors.Is(err, context.Canceled) {
+		return interruptedBuild{err}
+	} else if err != nil {
+		return err
+	}
+	changes := lock.Diff(result.Old, result.New)
+	if o.output == "json" {
+		if changes == nil {
+			changes = []lock.Change{}
+		}
+		return app.printJSON(lockResult{project.LockFile, result.New.Digest(), result.Reason, changes})
+	}
+	if err := writeChanges(app.Out, changes); err != nil {
+		return err
+	}
+	switch {
+	case result.Reason == "":
+		app.note("%s is up to date", project.LockFile)
+	case len(changes) == 0:
+		app.note("%s: %s; no package has changed", project.LockFile, result.Reason)
+	default:
+		app.note("wrote %s: %d conda and %d pip packages (%s)", project.LockFile, len(result.New.Conda), len(result.New.Pip), result.Reason)
+	}
+	return nil
+}
+
+// writeChanges prints the table of changes, or nothing.
+func writeChanges(w io.Writer, changes []lock.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CHANGE\tFROM\tNAME\tOLD\tNEW")
+	for _, c := range changes {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", c.Action, c.Kind, c.Name, firstOf(c.Old, "-"), firstOf(c.New, "-"))
+	}
+	return table.Flush()
+}
