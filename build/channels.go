@@ -1,6 +1,7 @@
 package build
 
 import (
+	"slices"
 	"strings"
 
 	"crun.dev/crun/build/environment"
@@ -49,15 +50,16 @@ func channelURL(channel string) string {
 type pipOptions struct {
 	// indexes are addresses, or pypi; the one that comes first is the default.
 	indexes []string
-	// other are options as uv takes them.
-	other []string
+	// other are options as uv takes them, solve those that count for the choice
+	// alone.
+	other, solve []string
 }
 
 // pipOptionsOf reads the options of the pip sections; environment.Unsupported
 // has refused all that are not here.
 func pipOptionsOf(env *environment.Environment) pipOptions {
 	first := pypi
-	var more, other []string
+	var more, other, solve []string
 	for _, section := range env.Pip {
 		for _, r := range section.Requirements {
 			if r.Kind != environment.PipOption {
@@ -72,21 +74,68 @@ func pipOptionsOf(env *environment.Environment) pipOptions {
 				other = append(other, "--find-links", value)
 			case "--pre":
 				other = append(other, "--prerelease", "allow")
+			case "--no-binary", "--only-binary":
+				for word := range strings.SplitSeq(value, ",") {
+					other = append(other, name, word)
+				}
+			case "--no-index", "--no-build-isolation":
+				if !slices.Contains(other, name) {
+					other = append(other, name)
+				}
+			case "--no-deps":
+				solve = []string{name}
 			}
 		}
 	}
-	return pipOptions{indexes: append([]string{first}, more...), other: other}
+	return pipOptions{indexes: append([]string{first}, more...), other: other, solve: solve}
 }
 
-// pipLines are the requirements of all pip sections, in the file's order.
-func pipLines(env *environment.Environment) []string {
-	var lines []string
+// pipPackages are the requirements of all pip sections, in the file's order.
+func pipPackages(env *environment.Environment) []environment.PipRequirement {
+	var packages []environment.PipRequirement
 	for _, section := range env.Pip {
 		for _, r := range section.Requirements {
 			if r.Kind != environment.PipOption {
-				lines = append(lines, r.Text)
+				packages = append(packages, r)
 			}
 		}
+	}
+	return packages
+}
+
+// packageLine is a requirement as uv takes it. A repository is written as PEP
+// 508 has it, "clip[x] @ git+https://...": what pip says behind "#egg=" is an
+// older way to say the name.
+func packageLine(r environment.PipRequirement) string {
+	text := strings.TrimPrefix(r.Text, "-e ")
+	if !strings.Contains(text, "git+") || strings.Contains(text, " @ ") || r.Name == "" {
+		return text
+	}
+	address, fragment, _ := strings.Cut(text, "#")
+	var kept []string
+	name := r.Name
+	for part := range strings.SplitSeq(fragment, "&") {
+		egg, isEgg := strings.CutPrefix(part, "egg=")
+		switch {
+		case isEgg:
+			if i := strings.IndexByte(egg, '['); i >= 0 {
+				name += egg[i:]
+			}
+		case part != "":
+			kept = append(kept, part)
+		}
+	}
+	if len(kept) > 0 {
+		address += "#" + strings.Join(kept, "&")
+	}
+	return name + " @ " + address
+}
+
+// constraintLines are the versions that "-c" files hold packages to.
+func constraintLines(env *environment.Environment) []string {
+	var lines []string
+	for _, r := range env.Constraints {
+		lines = append(lines, r.Text)
 	}
 	return lines
 }

@@ -47,10 +47,11 @@ func (p *Project) solveRequest(k kept) solveRequest {
 func (p *Project) pipRequest(k kept) pipRequest {
 	options := pipOptionsOf(p.Environment)
 	request := pipRequest{
-		Prefix: p.Environment.EnvDir(), Pip: pipLines(p.Environment), Indexes: options.indexes, PipOptions: options.other,
+		Prefix: p.Environment.EnvDir(), Indexes: options.indexes, PipOptions: options.other,
+		Constraints: constraintLines(p.Environment), PipSolve: options.solve,
 	}
-	for i, line := range request.Pip {
-		request.Pip[i] = p.lockedLine(line, k)
+	for _, r := range pipPackages(p.Environment) {
+		request.Pip = append(request.Pip, p.lockedLine(r.Text, packageLine(r), k))
 	}
 	for _, d := range k.distributions {
 		request.Locked = append(request.Locked, distribution(d))

@@ -60,10 +60,10 @@ func (p *Project) keep(base lock.Base, update Update) kept {
 }
 
 // lockedLine is a pip line with the commit that the old lock has for it, where
-// the line itself is as it was: a branch has moved on since, perhaps.
-func (p *Project) lockedLine(line string, k kept) string {
+// what the file says (asked) is as it was: a branch has moved on since, perhaps.
+func (p *Project) lockedLine(asked, line string, k kept) string {
 	m := repositoryLine.FindStringSubmatch(line)
-	if m == nil || len(k.distributions) == 0 || !p.Lock.Request.HasPip(line) {
+	if m == nil || len(k.distributions) == 0 || !p.Lock.Request.HasPip(asked) {
 		return line
 	}
 	for _, d := range k.distributions {

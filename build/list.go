@@ -29,6 +29,10 @@ type pipRequest struct {
 	Pip        []string `json:"pip"`
 	Indexes    []string `json:"indexes"`
 	PipOptions []string `json:"pip_options"`
+	// Constraints hold pip packages to versions, PipSolve are options of the
+	// choice alone.
+	Constraints []string `json:"constraints,omitempty"`
+	PipSolve    []string `json:"pip_solve,omitempty"`
 	// Locked are distributions that are preferred to other versions.
 	Locked []distribution `json:"locked"`
 }

@@ -121,6 +121,7 @@ func Open(file string, options Options) (*Project, error) {
 	}
 	env, findings, err := environment.Parse(text, environment.Options{
 		File: file, FolderName: filepath.Base(folder), Python: options.Python, Platform: options.Platform,
+		ReadFile: readRequirements, Exists: exists,
 	})
 	if err != nil {
 		return nil, err
@@ -153,6 +154,26 @@ func word3(choice *bool) string {
 		return ""
 	}
 	return strconv.FormatBool(*choice)
+}
+
+// readRequirements reads a file that the environment names: no more of it than
+// a hand-written one has, and nothing that could be endless.
+func readRequirements(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errors.New("is a folder")
+	case !info.Mode().IsRegular():
+		return nil, errors.New("is no file")
+	}
+	return readEnvironment(path)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // readEnvironment reads no more of the file than a hand-written one has.

@@ -107,7 +107,7 @@ func (b *builder) solveConda(ctx context.Context, l *lock.Lock, base baseImage, 
 
 // solvePip puts the pip packages into l, around its conda packages.
 func (b *builder) solvePip(ctx context.Context, l *lock.Lock, k kept) error {
-	if len(pipLines(b.project.Environment)) == 0 {
+	if len(pipPackages(b.project.Environment)) == 0 {
 		return nil
 	}
 	context, err := b.project.pipContext(l, k)

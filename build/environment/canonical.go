@@ -9,16 +9,17 @@ import (
 )
 
 // Canonical is the environment as JSON for a request's key: what does not
-// change the image (comments, order of keys, of conda packages and of
-// variables) does not change it; the order of channels and of pip lines does.
+// change the image (comments, order of keys, of conda packages, of constraints
+// and of variables, the file that a line stands in) does not change it; the order of channels and of pip lines does.
 // No credential is in it: of a variable that looks like one, its digest is.
 func (e *Environment) Canonical() []byte {
 	form := struct {
-		Name      string            `json:"name"`
-		Channels  []string          `json:"channels,omitempty"`
-		Conda     []string          `json:"conda"`
-		Pip       [][]string        `json:"pip,omitempty"`
-		Variables map[string]string `json:"variables,omitempty"`
+		Name        string            `json:"name"`
+		Channels    []string          `json:"channels,omitempty"`
+		Conda       []string          `json:"conda"`
+		Pip         [][]string        `json:"pip,omitempty"`
+		Constraints []string          `json:"constraints,omitempty"`
+		Variables   map[string]string `json:"variables,omitempty"`
 	}{Name: e.Name, Channels: e.Channels, Conda: []string{}, Variables: map[string]string{}}
 	for _, spec := range e.Conda {
 		form.Conda = append(form.Conda, spec.Text)
@@ -32,6 +33,11 @@ func (e *Environment) Canonical() []byte {
 		}
 		form.Pip = append(form.Pip, lines)
 	}
+	for _, r := range e.Constraints {
+		form.Constraints = append(form.Constraints, r.Text)
+	}
+	slices.Sort(form.Constraints)
+	form.Constraints = slices.Compact(form.Constraints)
 	for _, v := range e.Variables {
 		form.Variables[v.Name] = v.Value
 		if v.isSecret() {

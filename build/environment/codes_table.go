@@ -174,6 +174,21 @@ torchaudio of the other side do not fit it. Keep one of them.`,
 		"https://pip.pypa.io/en/stable/topics/vcs-support/",
 	},
 	{
+		"editable-installed", SeverityNote,
+		"\"-e\" stands before a repository",
+		`pip clones such a repository beside the environment, so that its code can be changed there. In an image nobody
+changes it: the repository is installed as a package, as without "-e". To work on its code, clone it into the project and
+write "-e ./FOLDER".`,
+		"https://pip.pypa.io/en/stable/topics/vcs-support/",
+	},
+	{
+		"option-unused", SeverityNote,
+		"an option of pip that changes nothing",
+		`The option would have changed how pip fetches or chooses, and a build has no use for it: the message says why. It can
+stay for those who install the file with pip.`,
+		sourcePipFile,
+	},
+	{
 		"build-pins", SeverityNote,
 		"packages are pinned to one exact build",
 		`A build string such as py39hb13e2d6_0 names one file of one channel. Another system does not have it, and channels take

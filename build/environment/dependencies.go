@@ -118,10 +118,7 @@ func (p *parser) pipSection(entry *yamlfile.Pair) {
 			p.errorf(p.doc.At(item), "%s %v", quote(text), err)
 			continue
 		}
-		if requirement.Kind == PipPackage && requirement.Name == "python" {
-			p.errorf(requirement.Pos, `python is no pip package; write "- python=3.9" above, under dependencies`)
-		}
-		section.Requirements = append(section.Requirements, requirement)
+		p.addPip(&section, requirement, false)
 	}
 	if len(section.Requirements) > 0 {
 		p.env.Pip = append(p.env.Pip, section)

@@ -33,6 +33,9 @@ type Environment struct {
 	// Pip are the pip sections that hold anything, in order. conda would keep
 	// the last alone; crun installs them one after another.
 	Pip []PipSection
+	// Constraints are the lines of the files that "-c" names: versions of
+	// packages that the environment may need, whoever asks for them.
+	Constraints []PipRequirement
 	// Variables are the environment's variables in the file's order.
 	Variables []Variable
 	// Credentials are the secrets that were taken out of addresses.
@@ -84,7 +87,8 @@ const (
 	PipEditable PipKind = "editable"
 	// PipPath is a folder, wheel or archive beside the file.
 	PipPath PipKind = "path"
-	// PipFile is "-r FILE", PipConstraint "-c FILE".
+	// PipFile is "-r FILE", PipConstraint "-c FILE": only where Options has no
+	// ReadFile, else the file's lines stand in their place.
 	PipFile       PipKind = "file"
 	PipConstraint PipKind = "constraint"
 	// PipOption is any other option: "--extra-index-url URL", "--pre".
@@ -100,7 +104,25 @@ type PipRequirement struct {
 	// where the line does not say one.
 	Name string
 	Kind PipKind
-	Pos  yamlfile.Position
+	// Path is the place on this machine of a PipPath, of a PipEditable that is
+	// a folder, and of "--find-links FOLDER": from the environment file's
+	// folder ("." for itself), or absolute. "" for all others.
+	Path string
+	// Extras ("[dev]") and Marker belong to a Path; others have them in Text.
+	Extras, Marker string
+	// written is Path as the line has it.
+	written string
+	// Pos is the line, which may be in a file that "-r" or "-c" names.
+	Pos yamlfile.Position
+}
+
+// Hashes are the "--hash" of the line: "sha256:HEX".
+func (r PipRequirement) Hashes() []string {
+	_, text, _ := strings.Cut(r.Text, " --hash=")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, " --hash=")
 }
 
 // version gives the constraint of a PipPackage: "==2.9.0", or "".
@@ -140,6 +162,13 @@ type Options struct {
 	// Platform is linux-64 or linux-aarch64, for selectors ("# [linux]"); ""
 	// means linux-64.
 	Platform string
+	// ReadFile gives the content of a file that the environment names ("-r
+	// more.txt"): path begins as File does, or is absolute. nil means that none
+	// can be read.
+	ReadFile func(path string) ([]byte, error)
+	// Exists tells whether there is a file or folder at path, which is as for
+	// ReadFile. nil means that nobody looks.
+	Exists func(path string) bool
 }
 
 // Python gives the spec of the environment's Python.

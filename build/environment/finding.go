@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,16 +61,26 @@ func Lint(data []byte, opts Options) ([]Finding, error) {
 		}
 		findings = append(findings, Finding{Code: e.Code, Severity: SeverityError, Pos: e.Position, Message: e.Message, Fix: e.Fix})
 	}
-	sortFindings(findings)
+	sortFindings(fileName(opts), findings)
 	return findings, nil
 }
 
-func sortFindings(findings []Finding) {
-	slices.SortStableFunc(findings, func(a, b Finding) int {
-		if a.Pos.Line != b.Pos.Line {
-			return a.Pos.Line - b.Pos.Line
+func sortFindings(file string, findings []Finding) {
+	sortByPlace(file, findings, func(f Finding) yamlfile.Position { return f.Pos })
+}
+
+// sortByPlace puts what is about file first, then that of other files in the
+// order in which they come, each in the order of its lines.
+func sortByPlace[T any](file string, list []T, at func(T) yamlfile.Position) {
+	files := map[string]int{file: 0}
+	for _, item := range list {
+		if name := at(item).File; files[name] == 0 && name != file {
+			files[name] = len(files)
 		}
-		return a.Pos.Column - b.Pos.Column
+	}
+	slices.SortStableFunc(list, func(a, b T) int {
+		x, y := at(a), at(b)
+		return cmp.Or(files[x.File]-files[y.File], x.Line-y.Line, x.Column-y.Column)
 	})
 }
 

@@ -52,8 +52,12 @@ func (p *parser) lintPip() {
 			case isRepository && !pinnedRef.MatchString(r.Text):
 				p.find("vcs-unpinned", SeverityWarning, r.Pos,
 					`%q names no commit, so that a new lock may take other code; write "@COMMIT" behind the address`, r.Text)
+			case r.Kind == PipEditable && isRepository:
+				p.find("editable-installed", SeverityNote, r.Pos, `%q: the repository is installed as a package ("-e" is for folders of the project)`, r.Text)
 			case isRepository:
-			case r.Kind == PipPath, r.Kind == PipEditable, r.Kind == PipOption && r.unsupported() != "" && strings.HasPrefix(r.Text, "--find-links"):
+			case r.Kind == PipOption && unusedOptions[optionName(r.Text)] != "":
+				p.find("option-unused", SeverityNote, r.Pos, "%q is not used: %s", r.Text, unusedOptions[optionName(r.Text)])
+			case r.isLocal():
 				p.find("local-path", SeverityNote, r.Pos, "%q is a folder or file of this machine; whoever builds the environment elsewhere needs it too", r.Text)
 			}
 		}

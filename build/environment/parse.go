@@ -1,9 +1,11 @@
 package environment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
+	"path"
 	"slices"
 	"strings"
 
@@ -20,10 +22,8 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	if opts.Python != "" && !pythonVersion.MatchString(opts.Python) {
 		return nil, nil, fmt.Errorf("python version %q: allowed are such as 3.9 and 3.11.4", opts.Python)
 	}
-	p := &parser{opts: opts, env: &Environment{File: opts.File}}
-	if p.env.File == "" {
-		p.env.File = "environment.yml"
-	}
+	p := &parser{opts: opts, env: &Environment{File: fileName(opts)}}
+	p.including = []string{path.Clean(p.env.File)}
 	if p.opts.Python == "" {
 		p.opts.Python = DefaultPython
 	}
@@ -47,6 +47,7 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	}
 	p.code = codeOtherFile
 	p.root(doc.Root)
+	p.checkHashes()
 	p.checkTorch()
 	if len(p.errs) == 0 {
 		p.lint()
@@ -56,12 +57,18 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	}
 	var findings []Finding
 	for _, f := range p.findings {
+		if f.Pos.File != p.env.File {
+			f.Fix = nil // its edits would be those of another file
+		}
 		f.Fix = withoutSecret(f.Fix)
 		findings = append(findings, *f)
 	}
-	sortFindings(findings)
+	sortFindings(p.env.File, findings)
 	return p.env, findings, nil
 }
+
+// fileName is the file's name in messages.
+func fileName(opts Options) string { return cmp.Or(opts.File, "environment.yml") }
 
 var pythonVersion = lazyregexp.New(`^[0-9]{1,3}(?:\.[0-9]{1,3}){1,2}$`)
 
@@ -81,19 +88,20 @@ type parser struct {
 	channelPos []yamlfile.Position
 	// lines are those of doc.Text, once line was called.
 	lines []string
+	// including are the files that are being read, outermost first; includes
+	// counts all that were.
+	including []string
+	includes  int
 }
 
 // result joins the errors, without secrets and in the order of the file.
 func (p *parser) result() error {
-	slices.SortStableFunc(p.errs, func(a, b error) int {
-		var x, y *yamlfile.Error
-		if !errors.As(a, &x) || !errors.As(b, &y) {
-			return 0
+	sortByPlace(p.env.File, p.errs, func(err error) (pos yamlfile.Position) {
+		var e *yamlfile.Error
+		if errors.As(err, &e) {
+			pos = e.Position
 		}
-		if x.Line != y.Line {
-			return x.Line - y.Line
-		}
-		return x.Column - y.Column
+		return pos
 	})
 	if more := len(p.errs) - maxErrors; more > 0 {
 		p.errs = append(p.errs[:maxErrors], coded(yamlfile.Errorf(yamlfile.Position{File: p.env.File}, "has %d more errors", more), codeOtherFile))

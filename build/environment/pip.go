@@ -35,6 +35,25 @@ func (p *parser) pipRequirement(text string, at yamlfile.Position) (PipRequireme
 
 // parsePip reads one line; clean takes the credentials out of addresses.
 func parsePip(text string, clean func(string) string) (PipRequirement, error) {
+	if strings.HasPrefix(text, "-") || !strings.Contains(text, " --hash") {
+		return parsePipLine(text, clean)
+	}
+	text, hashes, err := cutHashes(text)
+	if err != nil {
+		return PipRequirement{}, err
+	}
+	r, err := parsePipLine(strings.TrimSpace(text), clean)
+	if err == nil && r.Kind == PipVCS {
+		return r, errors.New("has a hash, which a repository cannot have; its commit stands for it: take the hash out")
+	}
+	for _, hash := range hashes {
+		r.Text += " --hash=" + hash
+	}
+	return r, err
+}
+
+// parsePipLine reads a line without its hashes.
+func parsePipLine(text string, clean func(string) string) (PipRequirement, error) {
 	switch {
 	case text == "":
 		return PipRequirement{}, errors.New("is empty; write a requirement, or take the item out")
@@ -49,20 +68,17 @@ func parsePip(text string, clean func(string) string) (PipRequirement, error) {
 	if m := pipAt.FindStringSubmatch(text); m != nil && strings.ContainsAny(m[3], "/:") {
 		return parsePipAt(m, clean)
 	}
-	if strings.Contains(text, "://") || strings.HasPrefix(text, "file:") {
+	if strings.Contains(text, "://") && !strings.HasPrefix(text, "file:") {
 		if err := checkAlone(text); err != nil {
 			return PipRequirement{}, err
 		}
 		return parsePipURL(text, clean)
 	}
-	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~") || strings.ContainsAny(beforeMarker(text), `/\`) || archive.MatchString(text) {
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "~") || strings.ContainsAny(beforeMarker(text), `/\`) || archive.MatchString(text) {
 		if err := checkAlone(text); err != nil {
 			return PipRequirement{}, err
 		}
-		if err := checkCharacters(text, pathCharacters); err != nil {
-			return PipRequirement{}, err
-		}
-		return PipRequirement{Text: text, Kind: PipPath}, nil
+		return parsePlace(text)
 	}
 	return parsePipPackage(text)
 }
@@ -87,15 +103,25 @@ func parsePipAt(m []string, clean func(string) string) (PipRequirement, error) {
 		return PipRequirement{}, fmt.Errorf("has the extras %q; allowed are such as [socks] and [dev,test]", extras)
 	}
 	r, err := parsePipURL(address, clean)
+	if strings.HasPrefix(address, "file:") || strings.HasPrefix(address, ".") {
+		r, err = parsePlace(address)
+	}
 	if err != nil {
 		return r, fmt.Errorf("names an address that %w", err)
 	}
 	r.Name = names.Distribution(name)
-	r.Text = name + strings.Join(strings.Fields(extras), "") + " @ " + r.Text
+	extras = strings.Join(strings.Fields(extras), "")
+	r.Text = name + extras + " @ " + r.Text
+	if r.Path != "" {
+		r.Extras = extras
+	}
 	if m[4] != "" {
 		marker, err := parseMarker(m[4])
 		if err != nil {
 			return r, err
+		}
+		if r.Path != "" {
+			r.Marker = marker
 		}
 		// The blank ends the address, which may hold a ";" itself.
 		r.Text += " ; " + marker
@@ -110,8 +136,6 @@ func parsePipURL(address string, clean func(string) string) (PipRequirement, err
 	switch {
 	case scheme == "git" || scheme == "ssh":
 		return r, fmt.Errorf(`is a repository's address; write "git+%s" before "://"`, strings.Replace(scheme, "git", "https", 1))
-	case scheme == "file":
-		r.Kind = PipPath
 	case strings.Contains(scheme, "+"):
 		r.Kind = PipVCS
 	case strings.HasSuffix(beforeFragment(address), ".git"):
@@ -136,7 +160,7 @@ func beforeFragment(address string) string {
 // parsePipPackage reads "NAME[EXTRAS]VERSIONS; MARKER --hash=...".
 func parsePipPackage(text string) (PipRequirement, error) {
 	r := PipRequirement{Kind: PipPackage}
-	rest, hashes, err := cutHashes(text)
+	rest, _, err := cutHashes(text) // an option that is none of a line's
 	if err != nil {
 		return r, err
 	}
@@ -168,9 +192,6 @@ func parsePipPackage(text string) (PipRequirement, error) {
 			return r, err
 		}
 		r.Text += "; " + marker
-	}
-	for _, hash := range hashes {
-		r.Text += " --hash=" + hash
 	}
 	return r, nil
 }

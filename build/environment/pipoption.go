@@ -33,21 +33,27 @@ var pipOptions = map[string]struct {
 	"-e":            {"-e", "place", ""},
 	"--editable":    {"-e", "place", ""},
 
-	"--no-index":           {"--no-index", "", `is not supported; name the one index with "- --index-url URL"`},
-	"--no-binary":          {"--no-binary", "word", "is not supported; take it out: wheels are used where there are any"},
-	"--only-binary":        {"--only-binary", "word", "is not supported; take it out: wheels are used where there are any"},
-	"--prefer-binary":      {"--prefer-binary", "", "is not supported; take it out: wheels are used where there are any"},
-	"--require-hashes":     {"--require-hashes", "", "is not supported; take it out: crun.lock holds the hashes, and they are always checked"},
-	"--trusted-host":       {"--trusted-host", "word", "is not supported; give the build the host's certificate authority instead"},
-	"--use-feature":        {"--use-feature", "word", "is not supported; take it out"},
-	"--no-deps":            {"--no-deps", "", "is not supported; take it out: a package without what it needs fails when it is imported"},
-	"--no-build-isolation": {"--no-build-isolation", "", "is not supported; take it out"},
+	"--no-index":           {"--no-index", "", ""},
+	"--no-binary":          {"--no-binary", "word", ""},
+	"--only-binary":        {"--only-binary", "word", ""},
+	"--require-hashes":     {"--require-hashes", "", ""},
+	"--no-deps":            {"--no-deps", "", ""},
+	"--no-build-isolation": {"--no-build-isolation", "", ""},
+	"--prefer-binary":      {"--prefer-binary", "", ""},
+	"--trusted-host":       {"--trusted-host", "word", ""},
+	"--use-feature":        {"--use-feature", "word", "is pip's own, and crun installs with another program; take it out"},
 	"--no-cache-dir":       {"--no-cache-dir", "", "is not needed; take it out: the cache is no part of the image"},
 	"-U":                   {"--upgrade", "", "has no meaning in an environment that is made anew; take it out"},
 	"--upgrade":            {"--upgrade", "", "has no meaning in an environment that is made anew; take it out"},
 	"--user":               {"--user", "", "would install outside the environment; take it out"},
-	"--global-option":      {"--global-option", "word", "is not supported; take it out"},
-	"--config-settings":    {"--config-settings", "word", "is not supported; take it out"},
+	"--global-option":      {"--global-option", "word", "is pip's own, and crun installs with another program; take it out"},
+	"--config-settings":    {"--config-settings", "word", "is pip's own, and crun installs with another program; take it out"},
+}
+
+// unusedOptions change nothing in a build, and why.
+var unusedOptions = map[string]string{
+	"--prefer-binary": `where a version has a wheel, the wheel is taken; to rule source archives out, write "--only-binary PACKAGE"`,
+	"--trusted-host":  "certificates are always checked, and http:// needs no word of trust; a private certificate authority is taken from SSL_CERT_FILE",
 }
 
 // parsePipOption reads a line that starts with "-".
@@ -65,14 +71,16 @@ func parsePipOption(text string, clean func(string) string) (PipRequirement, err
 		return r, nil
 	case value == "":
 		return r, fmt.Errorf("has nothing behind %s", name)
-	case strings.ContainsAny(value, " \t"):
+	case strings.ContainsAny(value, " \t") && option.argument != "place":
 		return r, errors.New("holds more than one option; write each as an item of its own")
 	}
 	var err error
 	switch option.argument {
 	case "address":
-		if option.long == "--find-links" && !strings.Contains(value, "://") {
-			err = checkCharacters(value, pathCharacters)
+		if option.long == "--find-links" && (!strings.Contains(value, "://") || strings.HasPrefix(value, "file:")) {
+			var place PipRequirement
+			place, err = parsePlace(value)
+			r.Path, r.written = place.Path, place.written
 		} else {
 			err = checkURL(value, "https", "http", "file")
 		}
@@ -87,9 +95,13 @@ func parsePipOption(text string, clean func(string) string) (PipRequirement, err
 		r.Kind = PipEditable
 		var target PipRequirement
 		if target, err = parsePip(value, clean); err == nil {
-			r.Name, value = target.Name, target.Text
-			if target.Kind == PipPackage {
+			value = target.Text
+			r.Name, r.Path, r.Extras, r.Marker, r.written = target.Name, target.Path, target.Extras, target.Marker, target.written
+			switch target.Kind {
+			case PipPackage:
 				err = errors.New(`names neither a folder nor a repository; write "- -e ./FOLDER"`)
+			case PipURL:
+				err = errors.New(`names an archive, which cannot be edited; take "-e" away`)
 			}
 		}
 	case "word":
@@ -100,6 +112,11 @@ func parsePipOption(text string, clean func(string) string) (PipRequirement, err
 	}
 	r.Text += " " + clean(value)
 	return r, nil
+}
+
+func optionName(text string) string {
+	name, _ := cutOption(text)
+	return name
 }
 
 // cutOption splits "--name value", "--name=value", "-x value" and "-xvalue".

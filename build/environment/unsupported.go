@@ -51,32 +51,39 @@ func (e *Environment) isSource(address string) bool {
 	return false
 }
 
-// unsupported says why crun does not build the line yet, or "".
+// unsupported says why crun does not build the line, or "".
 func (r PipRequirement) unsupported() string {
+	if r.isLocal() {
+		return "is not supported yet: the build does not see the folder"
+	}
 	switch r.Kind {
-	case PipFile:
-		return "is not supported yet; write the file's lines here"
-	case PipConstraint:
-		return "is not supported yet; write the versions behind the packages here"
-	case PipEditable:
-		if strings.Contains(r.Text, "://") {
-			return `is not supported yet; take "-e" away: the repository is then installed as a package`
-		}
-		return "is not supported yet; take it out, and set PYTHONPATH to the folder when you run"
-	case PipPath:
-		return "is not supported yet: the build does not see the folder; publish a wheel and name its address"
+	case PipFile, PipConstraint:
+		return "cannot be read here"
 	case PipVCS:
-		if scheme := vcsScheme(r.Text); scheme != "git+https" {
-			return "is not supported yet (" + scheme + "); use git+https"
+		return unsupportedScheme(r.Text)
+	case PipEditable:
+		if r.Path == "" {
+			return unsupportedScheme(r.Text)
 		}
 	case PipOption:
-		name, value := cutOption(r.Text)
-		if name == "--find-links" && !strings.Contains(value, "://") {
-			return "is not supported yet: the build does not see the folder; name an address"
-		}
-		return pipOptions[name].refusal
+		return pipOptions[optionName(r.Text)].refusal
 	}
 	return ""
+}
+
+// unsupportedScheme says why a repository cannot be fetched.
+func unsupportedScheme(text string) string {
+	switch scheme := vcsScheme(text); scheme {
+	case "git+https", "git+http":
+		return ""
+	case "git+ssh":
+		return "needs an SSH key, which a build has none of; write git+https:// where the server has it, or clone the repository into the project and name the folder"
+	case "git+file", "git+git":
+		return "is not supported (" + scheme + "); write git+https://, or name the folder of a clone in the project"
+	default:
+		program, _, _ := strings.Cut(scheme, "+")
+		return "is not supported (" + program + "); of repositories crun fetches git+https alone: name a source archive, or the folder of a clone in the project"
+	}
 }
 
 // vcsScheme gives "git+https" of "git+https://..." and "name @ git+https://...".

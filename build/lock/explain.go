@@ -33,11 +33,13 @@ func Explain(old, now Request) string {
 
 // content is the part of environment.Environment.Canonical that Explain names.
 type content struct {
-	Name      string            `json:"name"`
-	Channels  []string          `json:"channels"`
-	Conda     []string          `json:"conda"`
-	Pip       [][]string        `json:"pip"`
-	Variables map[string]string `json:"variables"`
+	Name     string     `json:"name"`
+	Channels []string   `json:"channels"`
+	Conda    []string   `json:"conda"`
+	Pip      [][]string `json:"pip"`
+	// Constraints are versions that other packages are held to.
+	Constraints []string          `json:"constraints"`
+	Variables   map[string]string `json:"variables"`
 }
 
 func explainEnvironment(oldJSON, nowJSON json.RawMessage) []string {
@@ -57,6 +59,7 @@ func explainEnvironment(oldJSON, nowJSON json.RawMessage) []string {
 		pip = []string{"order of the pip packages changed"}
 	}
 	changes = append(changes, pip...)
+	changes = append(changes, explainSpecs(old.Constraints, now.Constraints, " (constraint)")...)
 	return append(changes, explainVariables(old.Variables, now.Variables)...)
 }
 

@@ -47,6 +47,8 @@ def compile_requirements(request, prefix, notes):
                          "name a base image that has it (--base)")
     provided = distributions(prefix)
     dropped = replaced(request["pip"], provided, notes)
+    held = replaced(request.get("constraints", []), provided, []) - dropped  # for who needs them
+    dropped |= held
     kept = {name: version for name, version in provided.items() if name not in dropped}
     with tempfile.TemporaryDirectory(dir="/run/crun") as folder:
         requirements = os.path.join(folder, "requirements.in")
@@ -59,15 +61,20 @@ def compile_requirements(request, prefix, notes):
         result = run_uv(
             "pip", "compile", "--python", python_of(prefix), "--quiet", "--no-header", "--no-annotate", "--output-file", output,
             "--generate-hashes", "--emit-index-annotation", "--index-strategy", "unsafe-best-match",
-            *where(request["indexes"], request["pip_options"]), *stand_ins(kept, folder), requirements)
+            *where(request["indexes"], request["pip_options"]), *request.get("pip_solve", []),
+            *stand_ins(kept, folder), *constraints(request, folder), requirements)
         if result.returncode == 0:
             with open(output, encoding="utf-8") as file:
-                entries = parse(file.read())
+                entries = [entry for entry in parse(file.read()) if not entry.get("url", "").startswith("file://" + folder)]
+            check_hashes(request["pip"], entries)
             for entry in entries:
                 if entry.get("index") == EXTRA_INDEX:
                     # The lock of one machine is every machine's; the hash says which file it is.
                     entry["index"] = sources.index_name(request["indexes"][0])
-            return [entry for entry in entries if not entry.get("url", "").startswith("file://" + folder)]
+            notes.extend(
+                f"pip replaces conda's {entry['name']} {provided[entry['name']]}, because a constraint of the environment rules it out"
+                for entry in entries if entry["name"] in held)
+            return entries
         text = sources.public(result.stderr.strip()).replace(requirements, "the pip section")
         if "No solution found" in text:
             words = set(re.findall(r"[a-z0-9][a-z0-9.-]*", text.lower()))
@@ -80,6 +87,40 @@ def compile_requirements(request, prefix, notes):
         raise NoSolution(text)
     notes.append("uv does not take these requirements, so pip chose the packages: " + text.partition("\n")[0])
     return found
+
+
+def constraints(request, folder):
+    """uv's argument for the versions that the environment holds packages to."""
+    lines = request.get("constraints")
+    if not lines:
+        return []
+    path = os.path.join(folder, "asked.txt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(sources.private(line) + "\n" for line in lines)
+    return ["--constraints", path]
+
+
+def check_hashes(lines, entries):
+    """Keeps of each package the hashes that the environment's own lines allow.
+
+    uv looks at them when it installs alone, and then at all of a version's.
+    """
+    allowed = {}
+    for line in lines:
+        head, *hashes = re.split(r"\s+--hash=", line)
+        if hashes:
+            name = re.match(r"[A-Za-z0-9._-]+", head).group() if "://" not in head or " @ " in head else head.strip()
+            allowed.setdefault(canonicalize_name(name) if "://" not in name else name, set()).update(hashes)
+    for entry in entries:
+        asked = allowed.get(canonicalize_name(entry["name"]), allowed.get(entry.get("url")))
+        if asked is None:
+            continue
+        kept = [value for value in entry.get("hashes", []) if value in asked]
+        if not kept:
+            raise NoSolution(
+                f"{entry['name']} {entry.get('version', '')}: none of its files has a hash that the environment file names; "
+                "the file on the index is another one than was meant: look why before you change the hash")
+        entry["hashes"] = kept
 
 
 def stand_ins(provided, folder):
@@ -125,7 +166,7 @@ def replaced(lines, provided, notes):
     names = set()
     for line in lines:
         try:
-            requirement = Requirement(line)
+            requirement = Requirement(line.split(" --hash=")[0])
             name = canonicalize_name(requirement.name)
             if name not in provided or requirement.marker and not requirement.marker.evaluate():
                 continue
@@ -164,16 +205,17 @@ def parse(text):
 def ask_pip(prefix, requirements, request):
     """What pip would install, or None where it has no answer either."""
     first, *more = addresses(request["indexes"])
+    arguments = [] if "--no-index" in request["pip_options"] else [
+        "--index-url", first, *(argument for url in more for argument in ("--extra-index-url", url))]
     # The options are uv's; pip has its own word for one of them.
     options = " ".join(request["pip_options"]).replace("--prerelease allow", "--pre").split()
     with tempfile.NamedTemporaryFile(suffix=".json", dir="/run/crun") as report, \
             tempfile.TemporaryDirectory(dir=CACHE) as folder:  # /run is memory
         result = subprocess.run(
             [python_of(prefix), "-E", "-s", "-m", "pip", "install", "--dry-run", "--quiet", "--no-input",
-             "--disable-pip-version-check", "--no-cache-dir", "--index-url", first,
-             *(argument for url in more for argument in ("--extra-index-url", url)),
+             "--disable-pip-version-check", "--no-cache-dir", *arguments, *request.get("pip_solve", []),
              *(sources.private(option) for option in options),
-             "--report", report.name, "-r", requirements],
+             "--report", report.name, *constraints(request, folder), "-r", requirements],
             env={**os.environ, "TMPDIR": folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         if result.returncode:
             return None
@@ -192,6 +234,7 @@ def ask_pip(prefix, requirements, request):
         else:
             entry["index"] = sources.index_name(request["indexes"][0])
         entries.append(entry)
+    check_hashes(request["pip"], entries)
     return entries
 
 
@@ -215,6 +258,8 @@ def addresses(indexes):
 
 def where(indexes, options):
     """uv's arguments for the indexes, the first one being the default."""
+    if "--no-index" in options:
+        return [sources.private(option) for option in options]
     first, *more = addresses(indexes)
     extra = [argument for url in more for argument in ("--index", url)]
     return ["--default-index", first, *extra, *(sources.private(option) for option in options)]

@@ -39,7 +39,7 @@ func Apply(data []byte, edits []Edit) ([]byte, error) {
 	if bytes.Contains(data, []byte("\r\n")) || bytes.Contains(data, []byte("\r\x00\n\x00")) {
 		ends = "\r\n"
 	}
-	text, err := decode(data)
+	text, err := decode(data, "text")
 	if err != nil {
 		return nil, err
 	}

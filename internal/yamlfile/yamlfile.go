@@ -138,7 +138,7 @@ func Parse(data []byte, file string) (*Document, error) {
 
 // ParseGenerated is Parse without MaxSize, for files that a program wrote.
 func ParseGenerated(data []byte, file string) (*Document, error) {
-	text, err := decode(data)
+	text, err := decode(data, "YAML text")
 	if err != nil {
 		return nil, Errorf(Position{File: file}, "%v", err)
 	}
@@ -237,9 +237,13 @@ func Kind(node *yaml.Node) string {
 	return "text"
 }
 
+// Text is data as a Document has it, for files that are text and not YAML. The
+// error goes on after the file's name.
+func Text(data []byte) ([]byte, error) { return decode(data, "text") }
+
 // decode makes UTF-8 with line feeds of what editors write: byte order marks,
 // UTF-16 (PowerShell's redirection) and CRLF.
-func decode(data []byte) ([]byte, error) {
+func decode(data []byte, want string) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xEF, 0xBB, 0xBF}):
 		data = data[3:]
@@ -247,7 +251,7 @@ func decode(data []byte) ([]byte, error) {
 		data = decodeUTF16(data)
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return nil, errors.New("is a binary file, not YAML text")
+		return nil, fmt.Errorf("is a binary file, not %s", want)
 	}
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not UTF-8 text; save it as UTF-8")
