@@ -46,7 +46,7 @@ func under(path string, folders ...string) bool {
 
 // TestImportDirections holds the code to docs/design.md: who may import whom.
 func TestImportDirections(t *testing.T) {
-	leaves := []string{"profiles", "dockerfiles", "build/environment", "build/lock", "run/plan"}
+	leaves := []string{"profiles", "dockerfiles", "build/environment", "build/lock", "build/toolfiles", "run/plan"}
 	for _, p := range packages(t) {
 		for _, imported := range p.Imports {
 			ours, isOurs := strings.CutPrefix(imported, module)

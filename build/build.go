@@ -60,6 +60,8 @@ type builder struct {
 	images  Images
 	// local are images that only the engine has.
 	local []string
+	// missing are the repositories of images that the engine does not have.
+	missing []string
 }
 
 // Build gives the image of the request's project, and makes it where the
@@ -162,7 +164,7 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 			return result, err
 		}
 	}
-	if b.local, err = b.localImages(ctx, p.Options.Base, p.Options.ToolboxBase); err != nil {
+	if err := b.prepare(ctx); err != nil {
 		return Result{}, err
 	}
 	if reason := p.outdated(base); request.Locked {

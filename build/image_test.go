@@ -211,6 +211,7 @@ func TestSecrets(t *testing.T) {
 		Indexes:  map[string]string{"pypi": "https://user:secret@mirror.lab/simple"},
 
 		ExtraIndexes: []string{"https://user:secret@wheels.lab/simple"},
+		Hidden:       []string{"secret"},
 	}
 	if diff := cmp.Diff(want, file); diff != "" {
 		t.Error(diff)

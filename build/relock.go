@@ -85,7 +85,7 @@ func Relock(ctx context.Context, solver Solver, images Images, request Request, 
 	if result.Reason == "" {
 		return result, nil
 	}
-	if b.local, err = b.localImages(ctx, p.Options.Base, p.Options.ToolboxBase); err != nil {
+	if err := b.prepare(ctx); err != nil {
 		return Relocked{}, err
 	}
 	if err := b.relock(ctx, base, update); err != nil {

@@ -175,6 +175,12 @@ func (p *Project) newLock(base lock.Base) *lock.Lock {
 // takeConda puts the conda packages of a solution into l.
 func takeConda(l *lock.Lock, s solution) {
 	l.Virtual = s.Virtual
+	// A name that stands for several channels here is locked as those.
+	for _, c := range slices.Concat(s.Miniconda, s.Conda) {
+		if !slices.Contains(l.Channels, c.Channel) {
+			l.Channels = append(l.Channels, c.Channel)
+		}
+	}
 	for _, c := range s.Miniconda {
 		l.Miniconda = append(l.Miniconda, lock.Package(c))
 	}
@@ -255,6 +261,8 @@ func (b *builder) job(title string, context *dockerfiles.Context) buildkit.Job {
 		Secrets:     b.request.Sources.secrets(p.Environment),
 		Proxy:       b.request.Sources.Proxy,
 		HostNetwork: b.request.Sources.needsHostNetwork(p.Environment),
+		Hidden:      b.request.Sources.file(p.Environment).Hidden,
+		Mirrors:     b.mirrors(context.Dockerfile),
 		Local:       b.local,
 	}
 }

@@ -57,8 +57,7 @@ const (
 	SecretCA = "crun-ca"
 	// SecretSources is JSON: where channels and indexes are fetched from.
 	SecretSources = "crun-sources"
-	// SecretApt is a line of sources.list for the toolbox, with CODENAME in the
-	// place of the release.
+	// SecretApt is what AptMirrors makes.
 	SecretApt = "crun-apt"
 	// SecretPipConf is a pip.conf for the toolbox.
 	SecretPipConf = "crun-pip"

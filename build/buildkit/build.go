@@ -39,7 +39,7 @@ func (b *Builder) File(ctx context.Context, job Job, path, resolve string) (Answ
 	noOutput := func() *output { return nil }
 	_, err := b.build(ctx, job, noOutput, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
 		if resolve != "" {
-			if answer.Digest, noBase = resolveDigest(ctx, c, resolve); noBase != nil {
+			if answer.Digest, noBase = resolveDigest(ctx, c, resolve, job.Mirrors); noBase != nil {
 				return nil, noBase
 			}
 		}
@@ -60,8 +60,12 @@ func (b *Builder) File(ctx context.Context, job Job, path, resolve string) (Answ
 	return answer, err
 }
 
-func resolveDigest(ctx context.Context, c gateway.Client, name string) (string, error) {
-	named, err := reference.ParseNormalizedNamed(name)
+func resolveDigest(ctx context.Context, c gateway.Client, name string, mirrors map[string]string) (string, error) {
+	asked := name
+	if mirror, ok := mirrors[name]; ok {
+		asked = mirror
+	}
+	named, err := reference.ParseNormalizedNamed(asked)
 	if err != nil {
 		return "", fmt.Errorf("%q is no name of an image: %w", name, err)
 	}
@@ -70,7 +74,7 @@ func resolveDigest(ctx context.Context, c gateway.Client, name string) (string, 
 		ImageOpt: &sourceresolver.ResolveImageOpt{ResolveMode: "default"},
 	})
 	if err != nil {
-		return "", &baseError{name: name, err: err}
+		return "", &baseError{name: name, asked: asked, err: err}
 	}
 	return digest.String(), nil
 }
@@ -187,7 +191,7 @@ func (b *Builder) try(ctx context.Context, job Job, newOutput func() *output, ru
 	if job.HostNetwork {
 		options.AllowedEntitlements = []string{"network.host"}
 	}
-	watch, err := newWatch(b.options)
+	watch, err := newWatch(b.options, job.Hidden)
 	if err != nil {
 		return nil, err
 	}
@@ -233,6 +237,11 @@ func attributes(job Job) map[string]string {
 	if job.HostNetwork {
 		attrs["force-network-mode"] = "host"
 	}
+	for name, mirror := range job.Mirrors {
+		if named, err := reference.ParseNormalizedNamed(name); err == nil {
+			attrs["context:"+contextName(named)] = "docker-image://" + mirror
+		}
+	}
 	// The frontend knows these names: they reach the steps and nothing else.
 	for name, value := range map[string]string{
 		"HTTP_PROXY": job.Proxy.HTTP, "HTTPS_PROXY": job.Proxy.HTTPS, "NO_PROXY": job.Proxy.No,
@@ -243,6 +252,11 @@ func attributes(job Job) map[string]string {
 		}
 	}
 	return attrs
+}
+
+// contextName is what the Dockerfile frontend looks an image's name up by.
+func contextName(named reference.Named) string {
+	return strings.TrimSuffix(reference.FamiliarString(reference.TagNameOnly(named)), ":latest")
 }
 
 // targeted is a gateway whose options name another stage.

@@ -30,6 +30,11 @@ type Job struct {
 	// Proxy is passed to each step, and is neither in the image nor in what
 	// decides whether a step is cached.
 	Proxy Proxy
+	// Hidden are texts that neither the progress nor an error may show, longest
+	// first.
+	Hidden []string
+	// Mirrors has what to fetch in the place of an image, both by name.
+	Mirrors map[string]string
 	// HostNetwork lets the steps use the network of BuildKit's host.
 	HostNetwork bool
 	// Local names the images that only the engine has.

@@ -83,10 +83,15 @@ func (w *watch) failure(ctx context.Context, title string, err error) error {
 // baseError is a base image that cannot be had.
 type baseError struct {
 	name string
-	err  error
+	// asked is the name at the mirror, or name.
+	asked string
+	err   error
 }
 
 func (e *baseError) Error() string {
+	if e.asked != e.name {
+		return fmt.Sprintf("the engine does not have the base image %s, and it cannot be fetched from the mirror as %s: %s; mirrors.registry in config.yaml names the mirror", e.name, e.asked, lastCause(e.err))
+	}
 	return fmt.Sprintf("the engine does not have the base image %s, and it cannot be fetched: %s; is the name right? --base, or base in config.yaml, names another one", e.name, lastCause(e.err))
 }
 

@@ -64,8 +64,7 @@ func (b *Builder) handOver(ctx context.Context, names []string) (*handed, error)
 		}
 		id := fmt.Sprintf("crun-%d", i)
 		h.stores[id] = store
-		known := strings.TrimSuffix(reference.FamiliarString(reference.TagNameOnly(named)), ":latest")
-		h.attributes["context:"+known] = "oci-layout://" + id + "@" + manifest.String()
+		h.attributes["context:"+contextName(named)] = "oci-layout://" + id + "@" + manifest.String()
 	}
 	return h, nil
 }

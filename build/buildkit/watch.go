@@ -28,6 +28,7 @@ type watch struct {
 	quiet   bool
 	steps   map[string]*step // by BuildKit's digest
 	failed  []*step
+	hidden  hider
 }
 
 // step is one step of a build as far as it got.
@@ -38,12 +39,12 @@ type step struct {
 	part  []byte // of a line that has not ended
 }
 
-func newWatch(options Options) (*watch, error) {
+func newWatch(options Options, hidden []string) (*watch, error) {
 	display, err := progressui.NewDisplay(options.Out, progressui.DisplayMode(options.Progress))
 	if err != nil {
 		return nil, fmt.Errorf("showing progress as %q: %w (allowed are %s)", options.Progress, err, strings.Join(Modes, ", "))
 	}
-	return &watch{display: display, quiet: options.Progress == "quiet", steps: map[string]*step{}}, nil
+	return &watch{display: display, quiet: options.Progress == "quiet", steps: map[string]*step{}, hidden: newHider(hidden)}, nil
 }
 
 // follow shows what comes from status until it is closed.
@@ -57,8 +58,13 @@ func (w *watch) follow(ctx context.Context, status <-chan *client.SolveStatus) {
 		}
 	}()
 	for s := range status {
+		w.hidden.status(s)
 		w.note(s)
 		shown <- s
+	}
+	if rest := w.hidden.rest(); rest != nil {
+		w.note(rest)
+		shown <- rest
 	}
 	close(shown)
 	<-done

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"encoding/json"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -154,3 +155,43 @@ func cutUser(rest string) (user, after string) {
 // Bare gives one address without its credentials and without their places, as
 // Channels and Pip have it.
 func Bare(address string) string { return hide(address, "") }
+
+// Secrets gives what is secret in an address, as it stands there and as it
+// means: the password, or a user that has none, tokens in the path and in the
+// query.
+func Secrets(address string) []string {
+	_, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return nil
+	}
+	var secrets []string
+	add := func(text string) {
+		if text == "" {
+			return
+		}
+		secrets = append(secrets, text)
+		if plain, err := url.PathUnescape(text); err == nil && plain != text {
+			secrets = append(secrets, plain)
+		}
+	}
+	user, rest := cutUser(rest)
+	name, password, hasPassword := strings.Cut(user, ":")
+	if hasPassword {
+		add(password)
+	} else {
+		add(name)
+	}
+	path, query, _ := strings.Cut(rest, "?")
+	parts := strings.Split(path, "/")
+	for i, part := range parts[1:] {
+		if parts[i] == "t" && i > 0 {
+			add(part)
+		}
+	}
+	for parameter := range strings.SplitSeq(query, "&") {
+		if match := queryToken.FindStringSubmatch("?" + parameter); match != nil {
+			add(strings.TrimPrefix("?"+parameter, match[1]+match[2]))
+		}
+	}
+	return secrets
+}

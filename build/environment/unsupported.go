@@ -29,8 +29,8 @@ func (e *Environment) Unsupported() []error {
 		}
 	}
 	for _, c := range e.Credentials {
-		if !e.isSource(c.URL) {
-			refuse(c.Pos, "%q has a credential in the file, which crun hands to the build for channels and indexes alone; use an address that needs none", c.URL)
+		if !e.isSource(c.URL) && !isHTTP(strings.TrimPrefix(c.URL, "git+")) {
+			refuse(c.Pos, "%q has a credential in the file, which crun hands to the build for http:// and https:// alone; use an address that needs none", c.URL)
 		}
 	}
 	return errs
@@ -90,4 +90,8 @@ func unsupportedScheme(text string) string {
 func vcsScheme(text string) string {
 	scheme, _, _ := strings.Cut(text, "://")
 	return scheme[strings.LastIndexByte(scheme, ' ')+1:]
+}
+
+func isHTTP(address string) bool {
+	return strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://")
 }

@@ -36,12 +36,43 @@ class Sources:
         self.indexes = content.get("indexes") or {}
         # Addresses of the machine's own, asked behind the environment's.
         self.extra_indexes = content.get("extra_indexes") or []
+        self.find_links = content.get("find_links") or []
+        self.trusted_hosts = content.get("trusted_hosts") or []
+        # Name to the names and addresses of the channels that it stands for.
+        self.parts = content.get("expand") or {}
+        self.logins = content.get("logins") or []
+        self.git = content.get("git") or {}
+        self.hidden = content.get("hidden") or []
 
     def use_certificates(self):
         """Lets every program trust the certificates of the machine that asked."""
         if os.path.exists(self.certificates) and os.path.getsize(self.certificates):
             for name in ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"):
                 os.environ[name] = self.certificates
+
+    def use_logins(self):
+        """Lets every program know the logins, in files that are memory."""
+        home = os.environ["HOME"]
+        netrc = os.path.join(home, ".netrc")
+        with private_file(netrc) as file:
+            for login in self.logins:
+                words = [f"machine {login['Machine']}"]
+                words += [f"{word} {quoted(login[key])}" for word, key in (("login", "Login"), ("password", "Password")) if login[key]]
+                file.write(" ".join(words) + "\n")
+        if self.logins:
+            os.environ["NETRC"] = netrc
+        with private_file(os.path.join(home, ".gitconfig")) as file:
+            for address, header in self.git.items():
+                file.write(f'[http "{address}"]\n\textraHeader = "{header}"\n')
+        if self.trusted_hosts:
+            os.environ["UV_INSECURE_HOST"] = os.environ["PIP_TRUSTED_HOST"] = " ".join(self.trusted_hosts)
+
+    def expand(self, channels):
+        """channels, name to address, with those that one name stands for here."""
+        parts = {}
+        for name, url in channels.items():
+            parts.update(self.parts.get(name) or {name: url})
+        return parts
 
     @functools.cached_property
     def pypi(self):
@@ -57,7 +88,9 @@ class Sources:
     def index(self, url):
         """The address that serves an index here, given by address or name."""
         name = self.index_name(url)
-        return self.indexes.get(name, self.pypi if name == "pypi" else url)
+        if name in self.indexes:
+            return self.indexes[name]
+        return self.private(self.pypi if name == "pypi" else url)
 
     def private(self, text):
         """text with each public address replaced by the one to use here."""
@@ -70,11 +103,13 @@ class Sources:
         """text as it may be shown and kept: with public addresses alone."""
         pairs = [*self.indexes.items(), ("pypi", self.pypi)]
         pairs += [(public, real) for public, reals in self.channels.items() for real in reals]
-        pairs += [(EXTRA_INDEX, real) for real in self.extra_indexes]
+        pairs += [(EXTRA_INDEX, real) for real in (*self.extra_indexes, *self.find_links)]
         # uv writes an address without its password, or with stars for it.
         pairs = [(public, form) for public, real in pairs for form in forms(real)]
         for public, real in sorted(pairs, key=lambda pair: -len(pair[1])):
             text = text.replace(real.rstrip("/"), public.rstrip("/"))
+        for secret in self.hidden:
+            text = text.replace(secret, "***")
         return text
 
 
@@ -86,6 +121,32 @@ def forms(url):
         return [url]
     user, colon, _ = account.partition(":")
     return [url, f"{scheme}{separator}{user if colon else ''}{colon}****@{place}", scheme + separator + place]
+
+
+def private_file(path):
+    """Opens a file to write that nobody else may read."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8")
+
+
+def quoted(word):
+    """word as a .netrc has it: quotes are for what would end a word, since not every reader knows them."""
+    if not any(letter in ' \t"#\\' for letter in word):
+        return word
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def to_environment(arguments, variables):
+    """arguments without those options that may hold a password, and variables
+    for them: the list of processes shows arguments to everybody."""
+    kept, found, words = [], {}, iter(arguments)
+    for word in words:
+        if word in variables:
+            name, separator = variables[word]
+            value = next(words)
+            found[name] = found[name] + separator + value if name in found else value
+        else:
+            kept.append(word)
+    return kept, found
 
 
 sources = Sources()

@@ -39,7 +39,7 @@ async def solve(request, specs, locked):
         list(request["channels"].values()),
         [rattler.MatchSpec(spec, strict=False) for spec in specs],
         gateway=gateway,
-        locked_packages=[from_entry(entry, request["channels"]) for entry in locked],
+        locked_packages=[from_entry(entry, request["channels"]) for entry in locked if entry["channel"] in request["channels"]],
         platforms=[request["platform"], "noarch"],
         virtual_packages=virtual,
         channel_priority=rattler.ChannelPriority.Flexible,

@@ -39,6 +39,7 @@ def main(command, *arguments):
     for folder in (os.environ["HOME"], os.environ["TMPDIR"]):
         os.makedirs(folder, exist_ok=True)
     sources.use_certificates()
+    sources.use_logins()
     if command in ("solve", "solve-pip"):
         import solve
 
@@ -63,10 +64,10 @@ def run():
         main(*sys.argv[1:])
     except Failure as failure:
         # On stdout, so that it comes after what has been said there.
-        print(f"crun: {failure}", flush=True)
+        print("crun: " + sources.public(str(failure)), flush=True)
         return 1
     except BaseException:
-        traceback.print_exc()
+        print(sources.public(traceback.format_exc()), file=sys.stderr)
         return 1
     return 0
 

@@ -12,9 +12,13 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from common import EXTRA_INDEX, Failure, TOOLS_UV, compile_bytecode, python_of, sources
+from common import EXTRA_INDEX, Failure, TOOLS_UV, compile_bytecode, python_of, sources, to_environment
 
 CACHE = "/run/crun/cache/uv"
+# Options whose addresses may hold a password, with uv's and pip's variables for
+# them and what stands between several.
+UV_VARIABLES = {"--default-index": ("UV_DEFAULT_INDEX", " "), "--index": ("UV_INDEX", " "), "--find-links": ("UV_FIND_LINKS", ",")}
+PIP_VARIABLES = {"--index-url": ("PIP_INDEX_URL", " "), "--extra-index-url": ("PIP_EXTRA_INDEX_URL", " "), "--find-links": ("PIP_FIND_LINKS", " ")}
 
 
 class NoSolution(Exception):
@@ -26,8 +30,9 @@ class Unreachable(Exception):
 
 
 def run_uv(*arguments):
+    arguments, variables = to_environment(arguments, UV_VARIABLES)
     environment = {
-        **os.environ,
+        **os.environ, **variables,
         "UV_CACHE_DIR": CACHE, "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": "300",
         # A busy mirror or proxy takes longer to answer than uv's 10 s.
@@ -206,17 +211,19 @@ def ask_pip(prefix, requirements, request):
     """What pip would install, or None where it has no answer either."""
     first, *more = addresses(request["indexes"])
     arguments = [] if "--no-index" in request["pip_options"] else [
-        "--index-url", first, *(argument for url in more for argument in ("--extra-index-url", url))]
+        "--index-url", first, *(argument for url in more for argument in ("--extra-index-url", url)),
+        *(argument for url in sources.find_links for argument in ("--find-links", url))]
     # The options are uv's; pip has its own word for one of them.
     options = " ".join(request["pip_options"]).replace("--prerelease allow", "--pre").split()
     with tempfile.NamedTemporaryFile(suffix=".json", dir="/run/crun") as report, \
             tempfile.TemporaryDirectory(dir=CACHE) as folder:  # /run is memory
+        arguments, variables = to_environment(
+            [*arguments, *(sources.private(option) for option in options)], PIP_VARIABLES)
         result = subprocess.run(
             [python_of(prefix), "-E", "-s", "-m", "pip", "install", "--dry-run", "--quiet", "--no-input",
              "--disable-pip-version-check", "--no-cache-dir", *arguments, *request.get("pip_solve", []),
-             *(sources.private(option) for option in options),
              "--report", report.name, *constraints(request, folder), "-r", requirements],
-            env={**os.environ, "TMPDIR": folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            env={**os.environ, **variables, "TMPDIR": folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         if result.returncode:
             return None
         content = json.load(report)
@@ -262,7 +269,8 @@ def where(indexes, options):
         return [sources.private(option) for option in options]
     first, *more = addresses(indexes)
     extra = [argument for url in more for argument in ("--index", url)]
-    return ["--default-index", first, *extra, *(sources.private(option) for option in options)]
+    links = [argument for url in sources.find_links for argument in ("--find-links", url)]
+    return ["--default-index", first, *extra, *links, *(sources.private(option) for option in options)]
 
 
 def install(entries, python, options):

@@ -18,6 +18,7 @@ def solve(request):
     so the step succeeds.
     """
     notes = []
+    request["channels"] = sources.expand(request["channels"])
     request["virtual"] = [*request["virtual"], *glibc()]
     answer = {"virtual": request["virtual"], "notes": notes}
     has_conda = os.path.isdir("/opt/conda/conda-meta")

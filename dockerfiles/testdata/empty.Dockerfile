@@ -3,18 +3,22 @@
 FROM debian AS toolbox
 RUN --mount=type=tmpfs,target=/run \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem,mode=0444 \
-    --mount=type=secret,id=crun-apt,target=/run/crun/apt.list,mode=0444 \
+    --mount=type=secret,id=crun-apt,target=/run/crun/apt.sed,mode=0444 \
     : 'get the tools: python' && \
-    mkdir -p /run/crun && \
     export DEBIAN_FRONTEND=noninteractive && \
+    mkdir -p /run/crun/apt/parts && \
     apt="apt-get -q -o Acquire::Retries=3" && \
     if [ -s /run/crun/ca.pem ]; then apt="$apt -o Acquire::https::CaInfo=/run/crun/ca.pem"; fi && \
-    if [ -s /run/crun/apt.list ]; then \
-        . /etc/os-release && sed "s/CODENAME/$VERSION_CODENAME/" /run/crun/apt.list > /run/crun/sources.list && \
-        apt="$apt -o Dir::Etc::sourcelist=/run/crun/sources.list -o Dir::Etc::sourceparts=-"; \
+    if [ -s /run/crun/apt.sed ]; then \
+        : > /run/crun/apt/sources.list && \
+        if [ -e /etc/apt/sources.list ]; then sed -E -f /run/crun/apt.sed /etc/apt/sources.list > /run/crun/apt/sources.list; fi && \
+        for file in /etc/apt/sources.list.d/*; do \
+            if [ -e "$file" ]; then sed -E -f /run/crun/apt.sed "$file" > "/run/crun/apt/parts/${file##*/}"; fi; \
+        done && \
+        apt="$apt -o Dir::Etc::sourcelist=/run/crun/apt/sources.list -o Dir::Etc::sourceparts=/run/crun/apt/parts"; \
     fi && \
     { $apt update && $apt install -y --no-install-recommends python3 python3-pip; } >/run/crun/apt.log 2>&1 || \
-    { tail -n 30 /run/crun/apt.log; exit 1; }
+    { tail -n 30 /run/crun/apt.log | sed -E 's,://[^/@ ]*@,://,g'; exit 1; }
 RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,source=toolbox.txt,target=/run/crun/toolbox.txt \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \

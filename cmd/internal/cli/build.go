@@ -26,6 +26,7 @@ type buildOptions struct {
 	dryRun   bool
 	noCache  bool
 	locked   bool
+	secrets  []string
 	progress string
 	output   string
 }
@@ -46,6 +47,7 @@ tab between. Everything else goes to stderr.`,
   crun build environment.yml -t lab/train:v1
   crun build --base nvidia/cuda:12.4.1-base-ubuntu22.04
   crun build --locked
+  crun build --secret id=netrc,env=CI_NETRC
   crun build --dry-run`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := o.takeFile(cmd, args); err != nil {
@@ -86,6 +88,9 @@ var pythonVersion = lazyregexp.New(`^[23]\.\d+(\.\d+)?$`)
 // check refuses values that no build can be made with.
 func (o *buildOptions) check(cmd *cobra.Command) error {
 	if err := checkOutput(cmd, o.output); err != nil {
+		return err
+	}
+	if err := checkSecrets(cmd, o.secrets); err != nil {
 		return err
 	}
 	if !slices.Contains(buildkit.Modes, o.progress) {

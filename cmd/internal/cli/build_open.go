@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 
@@ -63,7 +62,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	if err != nil {
 		return nil, err
 	}
-	sources, err := sourcesOf(cfg)
+	sources, err := app.sourcesOf(cfg, o.secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -113,22 +112,6 @@ func (app *App) buildEngine(cfg *config.Config) (*buildkit.Engine, error) {
 		return nil, err
 	}
 	return buildkit.NewEngine(found)
-}
-
-// sourcesOf are the parts of the configuration that a build fetches by.
-func sourcesOf(cfg *config.Config) (build.Sources, error) {
-	sources := build.Sources{
-		Conda: cfg.Mirrors.Conda, Apt: cfg.Mirrors.Apt, PipIndex: cfg.Mirrors.Pip.IndexURL, PipExtra: cfg.Mirrors.Pip.ExtraIndexURLs,
-		Proxy: buildkit.Proxy{HTTP: cfg.Proxy.HTTP, HTTPS: cfg.Proxy.HTTPS, No: cfg.Proxy.No},
-	}
-	if cfg.CA != "" {
-		data, err := os.ReadFile(cfg.CA)
-		if err != nil {
-			return sources, fmt.Errorf("reading the certificates that %s names: %w", cfg.Origin["ca"], err)
-		}
-		sources.CA = data
-	}
-	return sources, nil
 }
 
 // platform is the one that images are made for, by conda's name: the engine's.

@@ -14,6 +14,7 @@ import (
 	"crun.dev/crun/build"
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/lock"
+	"crun.dev/crun/build/toolfiles"
 )
 
 // lockOptions are the flags of crun lock.
@@ -76,6 +77,7 @@ func addSolveFlags(cmd *cobra.Command, o *buildOptions) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.base, "base", "", "start from this `IMAGE` (default: the one in config.yaml, or "+build.DefaultBase+")")
 	flags.StringVar(&o.python, "python", "", "use this `VERSION` of Python where the file names none (default 3.9)")
+	flags.StringArrayVar(&o.secrets, "secret", nil, "`id=NAME,src=FILE` or id=NAME,env=VARIABLE: read this in the place of your own "+strings.Join(toolfiles.Names, ", "))
 	flags.StringVar(&o.progress, "progress", "auto", "how to show what is done: "+strings.Join(buildkit.Modes, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(buildkit.Modes, cobra.ShellCompDirectiveNoFileComp))
 }

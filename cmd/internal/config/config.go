@@ -56,6 +56,12 @@ type Mirrors struct {
 	// Apt has the URL of an archive by its name: debian, debian-security,
 	// ubuntu.
 	Apt map[string]string
+	// URLs has what to put in the place of the beginning of an address.
+	URLs map[string]string
+	// Registry has what to ask, HOST[:PORT][/PATH], instead of a registry of
+	// images, a repository's folder below one, or docker-hub, which is the one
+	// that names without a host mean.
+	Registry map[string]string
 }
 
 // Pip is where Python packages come from: IndexURL serves PyPI, ExtraIndexURLs

@@ -256,3 +256,34 @@ func TestCacheDomain(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestMirrorsOfRegistriesAndAddresses(t *testing.T) {
+	_, env, h := machine(t, `mirrors:
+  registry: {docker-hub: "mirror.lab:5000", registry.lab/team: near.lab/cache}
+  urls: {"https://wheels.lab/whl/": "https://u:p@near.lab/whl/"}
+`, "", nil)
+	got, err := load(env, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Mirrors{
+		Registry: map[string]string{"docker-hub": "mirror.lab:5000", "registry.lab/team": "near.lab/cache"},
+		URLs:     map[string]string{"https://wheels.lab/whl/": "https://u:p@near.lab/whl/"},
+	}
+	if diff := cmp.Diff(want, got.Mirrors); diff != "" {
+		t.Error(diff)
+	}
+	for text, want := range map[string]string{
+		"registry: {docker-hub: 'https://mirror.lab'}":         "is not the beginning of an image's name",
+		"registry: {'https://x': mirror.lab}":                  "is not a registry",
+		"urls: {wheels: 'https://near.lab'}":                   "is not the beginning of an address",
+		"urls: {'https://u:secret@h/': 'https://near.lab'}":    "is not the beginning of an address",
+		"urls: {'https://h/': 'near.lab'}":                     "does not start with",
+		"registry: {docker-hub: 'user:secret@mirror.lab/x:y'}": "is not the beginning of an image's name",
+	} {
+		_, env, h := machine(t, "mirrors:\n  "+text+"\n", "", nil)
+		if _, err := load(env, h); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -40,12 +40,14 @@ func (c *Config) read(doc *yamlfile.Document) []error {
 		"base":         r.text(&c.Base, checkImage),
 		"toolbox_base": r.text(&c.ToolboxBase, checkImage),
 		"mirrors": r.nested(keys{
-			"conda": r.urls(&c.Mirrors.Conda),
+			"conda": r.urls(&c.Mirrors.Conda, channelName, checkURL),
 			"pip": r.nested(keys{
 				"index_url":        r.text(&c.Mirrors.Pip.IndexURL, checkURL),
 				"extra_index_urls": r.list(&c.Mirrors.Pip.ExtraIndexURLs, checkURL),
 			}),
-			"apt": r.urls(&c.Mirrors.Apt),
+			"apt":      r.urls(&c.Mirrors.Apt, channelName, checkURL),
+			"urls":     r.urls(&c.Mirrors.URLs, prefixName, checkURL),
+			"registry": r.urls(&c.Mirrors.Registry, registryName, checkRegistry),
 		}),
 		"proxy": r.nested(keys{
 			"http":  r.text(&c.Proxy.HTTP, checkProxy),
@@ -157,20 +159,32 @@ func (r *reader) list(to *[]string, check func(string) error) func(string, *yaml
 	}
 }
 
+// nameOf says what the names of a mapping are.
+type nameOf struct {
+	is   func(string) bool
+	want string
+}
+
+var (
+	channelName  = nameOf{names.IsChannel, "a name; write one such as conda-forge, and the URL behind it"}
+	prefixName   = nameOf{isPrefix, "the beginning of an address; write one such as https://HOST/PATH/, without a password, and the URL behind it"}
+	registryName = nameOf{isRegistry, "a registry; write docker-hub or one such as registry.example.org, and what to ask behind it"}
+)
+
 // urls reads a mapping of names, of channels (pkgs/main) or archives (debian),
 // to URLs. The nearer file wins name by name.
-func (r *reader) urls(to *map[string]string) func(string, *yaml.Node) {
+func (r *reader) urls(to *map[string]string, name nameOf, check func(string) error) func(string, *yaml.Node) {
 	return func(path string, node *yaml.Node) {
 		if yamlfile.IsNull(node) {
 			return
 		}
 		for pair := range r.pairs(path, node) {
-			if !names.IsChannel(pair.Name) {
-				r.errorf(pair.Key, "%s has %q, which is not a name; write one such as conda-forge, and the URL behind it", path, Redact(pair.Name))
+			if !name.is(pair.Name) {
+				r.errorf(pair.Key, "%s has %q, which is not %s", path, Redact(pair.Name), name.want)
 				continue
 			}
 			full := path + "." + pair.Name
-			if text, ok := r.value(full, pair.Value, checkURL); ok {
+			if text, ok := r.value(full, pair.Value, check); ok {
 				if *to == nil {
 					*to = make(map[string]string)
 				}
@@ -204,6 +218,21 @@ func (r *reader) version(path string, node *yaml.Node) {
 func checkImage(text string) error {
 	if _, err := reference.ParseNormalizedNamed(text); err != nil {
 		return fmt.Errorf("is not the name of an image; write one such as debian:bookworm-slim or registry.example.org/base@sha256:DIGEST")
+	}
+	return nil
+}
+
+func isPrefix(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && checkURL(text) == nil && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+func isRegistry(text string) bool { return checkRegistry(text) == nil }
+
+// checkRegistry wants what can stand before the name of an image.
+func checkRegistry(text string) error {
+	if _, err := reference.ParseNormalizedNamed(text + "/image"); err != nil || strings.Contains(text, "@") {
+		return fmt.Errorf("is not the beginning of an image's name; write HOST, HOST:PORT or HOST/PATH, without https://")
 	}
 	return nil
 }
