@@ -21,7 +21,7 @@ type testCase struct {
 	want map[string]string
 }
 
-var caseFiles = []string{"testdata/cases.txtar", "testdata/slips.txtar"}
+var caseFiles = []string{"testdata/cases.txtar", "testdata/slips.txtar", "testdata/odd.txtar"}
 
 func readCases(t testing.TB, path string) []testCase {
 	data, err := os.ReadFile(path)

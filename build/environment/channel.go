@@ -25,6 +25,9 @@ func (p *parser) channels(entry *yamlfile.Pair, root *yaml.Node) {
 			continue
 		}
 		text := strings.TrimSpace(node.Value)
+		if p.lookalike(text, at) {
+			continue
+		}
 		if text == "nodefaults" {
 			continue
 		}

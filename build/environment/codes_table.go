@@ -146,6 +146,13 @@ those packages do not exist. Take the line out, or mark it "# [win]" or "# [osx]
 		"conda-forge's feedstocks vc, msys2-, libcxx, cctools-and-ld64, pyobjc",
 	},
 	{
+		"pip-empty", SeverityWarning,
+		"the lines of a pip section are not indented below it",
+		`Items below "- pip:" belong to it only where their dashes stand further to the right. In the same column they are conda
+packages, and the pip section is empty. Indent them by two more blanks.`,
+		"https://yaml.org/spec/1.2.2/#821-block-sequences",
+	},
+	{
 		"pip-sections", SeverityWarning,
 		"there is more than one pip section",
 		`crun installs them all, one after another. conda itself keeps the last alone and drops the others without a word, so

@@ -4,15 +4,34 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // notConda recognises what people put into the wrong list.
 func notConda(text string) error {
+	command := commandLine.FindStringSubmatch(text)
 	switch {
 	case text == "":
 		return errors.New("is empty; write a package, or take the item out")
+	case command != nil && command[1] == "conda":
+		return fmt.Errorf("is a command; write the packages alone, one an item (%s)", itemExamples(strings.Fields(command[2])))
+	case command != nil:
+		return fmt.Errorf(`is a command; write its packages under "- pip:", one an item (%s)`, itemExamples(strings.Fields(command[2])))
 	case strings.HasPrefix(text, "-c ") || strings.HasPrefix(text, "--channel"):
 		return errors.New(`is an option of conda; put the channel under "channels:"`)
+	case channelOption.MatchString(text):
+		m := channelOption.FindStringSubmatch(text)
+		return fmt.Errorf(`has an option of conda behind it; put the channel under "channels:", or write "- %s::%s"`, m[2], strings.Fields(m[1])[0])
+	case gluedComment.MatchString(text):
+		return fmt.Errorf(`holds "#" with no blank before it; write the comment as "%s"`, strings.Replace(text, "#", "  #", 1))
+	case otherComment.MatchString(text):
+		m := otherComment.FindStringSubmatch(text)
+		return fmt.Errorf(`has %q behind it; a comment begins with "#"`, strings.TrimSpace(m[1]))
+	case strings.HasSuffix(text, ";"):
+		return errors.New(`has a ";" at its end; take it out`)
+	case strings.HasSuffix(text, ",") && !strings.ContainsAny(strings.TrimRight(text, ", "), ", "):
+		return errors.New(`has a "," at its end; take it out`)
 	case strings.HasPrefix(text, "-"):
 		return errors.New(`is an option of pip; put it under "- pip:"`)
 	case strings.Contains(text, ";"):
@@ -35,6 +54,15 @@ func notCondaURL(text string) error {
 	return errors.New("is an address, but not of a .conda or .tar.bz2 file")
 }
 
+var (
+	commandLine   = lazyregexp.New(`^(?:!|\$ ?)?(?:sudo )?(?:(conda|mamba) install|pip3? install|python3? -m pip install)\s+(?:-[a-zA-Z-]+\s+)*(.*)$`)
+	channelOption = lazyregexp.New(`^([A-Za-z0-9_.][^\s]*(?:\s[^-\s]\S*)?)\s+(?:-c|--channel)[\s=]+(\S+)$`)
+	gluedComment  = lazyregexp.New(`^[^\s#:/]+#(?:\s|[^\s]*$)`)
+	otherComment  = lazyregexp.New(`^[A-Za-z0-9_.=<>-]+\s+((?://|--|;|<-).*)$`)
+	caretVersion  = lazyregexp.New(`^=*\^[0-9][0-9.]*$`)
+	letterVersion = lazyregexp.New(`\.[xX]$`)
+)
+
 // badClause puts the frequent slips into words.
 func badClause(text, clause string) error {
 	switch {
@@ -42,8 +70,18 @@ func badClause(text, clause string) error {
 		return fmt.Errorf(`has the version %q with nothing beside a "," or "|"`, text)
 	case strings.Trim(clause, "=!<>~") == "":
 		return fmt.Errorf("has no version after %q", clause)
-	case strings.HasPrefix(clause, "=>"), strings.HasPrefix(clause, "=<"):
+	case strings.HasPrefix(clause, "=>"), strings.HasPrefix(clause, "=<"), strings.HasPrefix(clause, "=~"), strings.HasPrefix(clause, "=!"):
 		return fmt.Errorf("has %q; the sign is %q", clause[:2], string(clause[1])+"=")
+	case caretVersion.MatchString(clause):
+		return fmt.Errorf(`has "^", which is Poetry's and npm's; write both ends (">=%s,<NEXT")`, strings.TrimLeft(clause, "=^"))
+	case strings.HasPrefix(clause, "@"), strings.HasPrefix(clause, ":"):
+		return fmt.Errorf(`has %q before its version; conda's sign is "="`, clause[:1])
+	case strings.HasPrefix(clause, "("):
+		return fmt.Errorf("has its version in (...); take them out")
+	case strings.ContainsAny(clause, `"'`):
+		return fmt.Errorf("has quotes inside; put them around the whole item, or take them out")
+	case strings.ContainsAny(strings.TrimLeft(clause, "=!<>~"), "<>=!~"):
+		return fmt.Errorf(`has the version %q; put a "," between its parts`, text)
 	case strings.HasPrefix(clause, "==="):
 		return errors.New(`has "===", which is pip's; write "=="`)
 	}

@@ -185,7 +185,12 @@ func (s *CondaSpec) setVersion(text string) error {
 		return fmt.Errorf("has the build %q; allowed are letters, digits, . _ + - and *", s.Build)
 	}
 	if !signed && !strings.ContainsAny(text, "0123456789*") {
-		return fmt.Errorf(`looks like two packages; write one an item ("- %s" and "- %s")`, s.Name, strings.TrimLeft(fields[0], ","))
+		words := listWords(s.Name + " " + text)
+		number := "two"
+		if len(words) > 2 {
+			number = "several"
+		}
+		return fmt.Errorf(`looks like %s packages; write one an item (%s)`, number, itemExamples(words))
 	}
 	if text == "*" || text == "=*" || text == "==*" {
 		s.Version = ""
@@ -212,6 +217,9 @@ func normaliseVersion(text string) (string, error) {
 		m := condaClause.FindStringSubmatch(clause)
 		if m == nil {
 			return "", badClause(text, clause)
+		}
+		if letterVersion.MatchString(m[2]) {
+			return "", fmt.Errorf("has the version %q; conda's sign for any number is \"*\": %s*", clause, strings.TrimRight(clause, "xX"))
 		}
 		operator := m[1]
 		if operator == "" {
@@ -261,6 +269,9 @@ func parsePackageURL(text string) (CondaSpec, error) {
 
 // condaSpec adds one item of dependencies.
 func (p *parser) condaSpec(text string, at yamlfile.Position) {
+	if p.lookalike(text, at) {
+		return
+	}
 	spec, err := parseCondaSpec(text)
 	if err != nil {
 		p.errorf(at, "%s %v", quote(text), err)

@@ -21,7 +21,9 @@ func (p *parser) dependencies(entry *yamlfile.Pair, root *yaml.Node) {
 		at = p.doc.At(entry.Key)
 	}
 	var sections []*yaml.Node
-	for _, item := range p.listItems(entry, "dependencies", "=", "python=3.9") {
+	items := p.listItems(entry, "dependencies", "=", "python=3.9")
+	p.lintEmptyPip(items)
+	for _, item := range items {
 		node := yamlfile.Resolve(item)
 		switch {
 		case p.leftOut(item):
@@ -43,6 +45,28 @@ func (p *parser) dependencies(entry *yamlfile.Pair, root *yaml.Node) {
 		spec := CondaSpec{Name: "pip", Text: "pip", Pos: p.doc.At(sections[0])}
 		p.env.Conda = append(p.env.Conda, spec)
 		p.find("pip-undeclared", SeverityNote, spec.Pos, `pip packages are asked for without pip; it is added (say so with "- pip")`).Fix = fix(true, p.beforePip(sections[0]))
+	}
+}
+
+// lintEmptyPip looks for "- pip:" whose lines stand below it as items of
+// dependencies, so that they are conda packages without anybody having said so.
+func (p *parser) lintEmptyPip(items []*yaml.Node) {
+	for i, item := range items[:max(0, len(items)-1)] {
+		node := yamlfile.Resolve(item)
+		if node.Kind != yaml.MappingNode || len(node.Content) != 2 || node.Content[0].Value != "pip" || !yamlfile.IsNull(node.Content[1]) || node.Style&yaml.FlowStyle != 0 {
+			continue
+		}
+		var edits []yamlfile.Edit
+		for _, below := range items[i+1:] {
+			if below.Line != items[i+1].Line+len(edits) || below.Kind != yaml.ScalarNode || !itemLine.MatchString(p.line(below.Line)) {
+				edits = nil
+				break
+			}
+			edits = append(edits, yamlfile.Replace(yamlfile.Position{Line: below.Line, Column: 1}, "", "  "))
+		}
+		next := items[i+1]
+		p.find("pip-empty", SeverityWarning, p.doc.At(next),
+			`%s stands below "- pip:" but is not indented deeper, so that it is a conda package; indent it and what follows by two more blanks, or take the ":" from "- pip:"`, quote(next.Value)).Fix = fix(false, edits)
 	}
 }
 
@@ -87,7 +111,9 @@ func (p *parser) section(node *yaml.Node, another bool) []*yaml.Node {
 			sections = append(sections, key)
 			p.pipSection(&pair)
 		case value.Kind == yaml.ScalarNode && !yamlfile.IsNull(value):
-			p.errorf(p.doc.At(key), `"%s: %s" is a mapping, not a conda package; write "- %s=%s"`, name, value.Value, name, value.Value)
+			p.errorf(p.doc.At(key), `"%s: %s" is a mapping, not a conda package; write "- %s"`, name, value.Value, withSign(name, "=", value.Value))
+		case yamlfile.IsNull(value) && strings.ContainsAny(name, "=<>"):
+			p.errorf(p.doc.At(key), `"%s:" has a ":" at its end; take it out`, name)
 		default:
 			p.errorf(p.doc.At(key), `"%s:" is no section of dependencies; the only one is "- pip:"`, name)
 		}
@@ -106,11 +132,18 @@ func (p *parser) pipSection(entry *yamlfile.Pair) {
 		node := yamlfile.Resolve(item)
 		if node.Kind == yaml.MappingNode && len(node.Content) == 2 && node.Content[1].Kind == yaml.ScalarNode {
 			key, value := node.Content[0], node.Content[1]
-			p.errorf(p.doc.At(key), `"%s: %s" is a mapping, not a pip requirement; write "- %s==%s", or put it in quotes`, key.Value, value.Value, key.Value, value.Value)
+			p.errorf(p.doc.At(key), `"%s: %s" is a mapping, not a pip requirement; write "- %s", or put it in quotes`, key.Value, value.Value, withSign(key.Value, "==", value.Value))
 			continue
 		}
 		text, ok := p.text(item, "pip requirement")
 		if !ok {
+			continue
+		}
+		if p.lookalike(text, p.doc.At(item)) {
+			continue
+		}
+		if err := notPip(text); err != nil {
+			p.errorf(p.doc.At(item), "%s %v", quote(text), err)
 			continue
 		}
 		requirement, err := p.pipRequirement(text, p.doc.At(item))
@@ -132,9 +165,14 @@ func (p *parser) text(item *yaml.Node, what string) (string, bool) {
 	switch {
 	case yamlfile.IsNull(node):
 		p.errorf(at, "the item is empty; write a %s, or take the dash out", what)
+	case node.Kind == yaml.SequenceNode:
+		p.errorf(at, "the item is a list, not a %s; write what is in it as items of the list around it", what)
 	case node.Kind != yaml.ScalarNode:
 		p.errorf(at, "the item is %s, not a %s", yamlfile.Kind(node), what)
 	case p.gluedDash(node, false):
+	case strings.HasPrefix(node.Tag, "!") && !strings.HasPrefix(node.Tag, "!!"):
+		p.errorf(at, `%q begins with "!", which has a meaning of its own in YAML; take it out, or put the value in quotes`, strings.TrimSpace(node.Tag+" "+node.Value))
+	case p.quotedLines(node):
 	case node.Tag != "!!str":
 		p.errorf(at, "%q is %s, not a %s", node.Value, yamlfile.Kind(node), what)
 	case len(node.Value) > maxItem:
@@ -159,21 +197,29 @@ func (p *parser) listItems(entry *yamlfile.Pair, what, sign, example string) []*
 	if node.Kind == yaml.SequenceNode {
 		return node.Content
 	}
-	if p.gluedDash(node, true) {
+	if p.gluedDash(node, true) || p.linesWithoutDash(node) {
 		return nil
 	}
 	at := p.doc.At(entry.Value)
+	examples := []string{example}
 	switch {
-	case node.Kind == yaml.ScalarNode && !strings.ContainsAny(node.Value, " \n"):
-		example = node.Value
+	case node.Kind == yaml.ScalarNode && oneItem.MatchString(node.Value):
+		examples = []string{node.Value}
+	case node.Kind == yaml.ScalarNode:
+		if words := listWords(node.Value); len(words) > 0 {
+			examples = words
+		}
 	case node.Kind == yaml.MappingNode && len(node.Content) > 0:
 		key, value := node.Content[0], node.Content[1]
 		at = p.doc.At(key)
 		if value.Kind == yaml.ScalarNode && value.Value != "" {
-			example = key.Value + sign + value.Value
+			examples = []string{withSign(key.Value, sign, value.Value)}
+		} else if flow := node.Style&yaml.FlowStyle != 0; flow && yamlfile.IsNull(value) {
+			p.errorf(at, `%s is in {...}; a list stands in [...] ("%s: [%s, ...]")`, what, what, key.Value)
+			return nil
 		}
 	}
-	p.errorf(at, `%s must be a list ("- %s")`, what, example)
+	p.errorf(at, `%s must be a list (%s)`, what, itemExamples(examples))
 	return nil
 }
 

@@ -84,7 +84,7 @@ func TestBadFiles(t *testing.T) {
 		"blank":    {"\n\n", "environment.yml: is empty"},
 		"null":     {"~\n", "environment.yml: is empty"},
 		"binary":   {"\x7fELF\x02\x00\x00", "is a binary file"},
-		"latin-1":  {"name: caf\xe9\n", "is not UTF-8"},
+		"latin-1":  {"name: caf\xe9\n", "environment.yml:1:10: holds the byte 0xE9, which is not UTF-8"},
 		"50 MB":    {strings.Repeat("- x\n", 50<<18), "is larger than 1 MiB"},
 		"deep":     {"name: " + deep, "nested"},
 		"bomb":     {bomb, "aliases expand"},
@@ -330,6 +330,59 @@ func TestCredentialIsOneWord(t *testing.T) {
 		_, _, err := Parse([]byte(text), Options{FolderName: "x"})
 		if err == nil || strings.Contains(err.Error(), "ter2") || !strings.Contains(err.Error(), "%XX") {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestEncodings: what editors and tools make of one file is one environment.
+func TestEncodings(t *testing.T) {
+	const plain = "name: x\nchannels: [a]\ndependencies:\n  - python=3.9\n  - numpy\n"
+	want := string(parse(t, plain).Canonical())
+	wide := func(order func(byte) []byte, text string) string {
+		var b strings.Builder
+		for _, c := range []byte(text) {
+			b.Write(order(c))
+		}
+		return b.String()
+	}
+	little := func(c byte) []byte { return []byte{c, 0} }
+	big := func(c byte) []byte { return []byte{0, c} }
+	for name, text := range map[string]string{
+		"UTF-16 little":          "\xFF\xFE" + wide(little, plain),
+		"UTF-16 big":             "\xFE\xFF" + wide(big, plain),
+		"UTF-16 without a mark":  wide(little, plain),
+		"UTF-16 big, no mark":    wide(big, plain),
+		"UTF-16, CRLF":           "\xFF\xFE" + wide(little, strings.ReplaceAll(plain, "\n", "\r\n")),
+		"mark":                   "\uFEFF" + plain,
+		"two marks":              "\uFEFF\uFEFF" + plain,
+		"a mark in the middle":   strings.Replace(plain, "dependencies", "\uFEFFdependencies", 1),
+		"old Mac":                strings.ReplaceAll(plain, "\n", "\r"),
+		"mixed line ends":        "name: x\r\nchannels: [a]\rdependencies:\n  - python=3.9\r\r\n  - numpy",
+		"line separators":        strings.ReplaceAll(plain, "\n", "\u2028"),
+		"end of a DOS file":      plain + "\x1a",
+		"Latin-1 in a comment":   "# caf\xe9\n" + plain,
+		"GBK behind a value":     strings.Replace(plain, "numpy", "numpy  # \xbb\xb7\xbe\xb3", 1),
+		"version of YAML":        "%YAML 1.2\n---\n" + plain,
+		"JSON":                   `{"name": "x", "channels": ["a"], "dependencies": ["python=3.9", "numpy"]}`,
+		"blanks behind the keys": "name : x  \nchannels :\n- a \ndependencies :\n- python=3.9\t\n- numpy \n",
+	} {
+		env, _, err := Parse([]byte(text), Options{FolderName: "folder"})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if got := string(env.Canonical()); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for text, want := range map[string]string{
+		"\xFF\xFE\x00\x00n\x00\x00\x00":                         "environment.yml: is UTF-32 text; save it as UTF-8",
+		"name: x\ndependencies:\n  - caf\xe9\n":                 "environment.yml:3:8: holds the byte 0xE9",
+		"name: x\ndependencies:\n  - a\x1b[0m\n":                "environment.yml:3:6: holds the control character U+001B",
+		"name: x\ndependencies:\n  - a\x0c\n":                   "environment.yml:3:6: holds the control character U+000C",
+		"PK\x03\x04\x14\x00":                                    "environment.yml: is a binary file",
+		"# \xe9\nname: x\ndependencies: [python=3.9, numpy=>1]": `environment.yml:3:28: "numpy=>1"`,
+	} {
+		if _, _, err := Parse([]byte(text), Options{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }

@@ -46,10 +46,7 @@ func (p *parser) replaceItem(pos yamlfile.Position, old, new string) []yamlfile.
 			if trimmed := strings.TrimLeft(after, " \t"); trimmed != "" && (trimmed[0] != '#' || trimmed == after) && !strings.ContainsRune(",]", rune(trimmed[0])) {
 				return nil
 			}
-			if !plainValue.MatchString(new) || strings.HasSuffix(new, ":") {
-				new = `"` + new + `"`
-			}
-			return []yamlfile.Edit{yamlfile.Replace(pos, old, new)}
+			return []yamlfile.Edit{yamlfile.Replace(pos, old, asItem(new))}
 		}
 		if strings.ContainsAny(new, `"'\`) {
 			return nil

@@ -194,6 +194,12 @@ func (p *parser) root(root *yaml.Node) {
 		return
 	}
 	if root.Kind != yaml.MappingNode {
+		if found := lineSlips(p.doc, ""); root.Kind == yaml.ScalarNode && len(found) > 0 {
+			for _, err := range found {
+				p.errs = append(p.errs, coded(err, codeNotYAML))
+			}
+			return
+		}
 		p.errorf(p.doc.At(root), `is %s, but an environment file has the keys name, channels and dependencies: put the packages under "dependencies:"`, yamlfile.Kind(root))
 		return
 	}
@@ -207,7 +213,7 @@ func (p *parser) root(root *yaml.Node) {
 		} else if reason, ok := foreignKeys[pair.Name]; ok {
 			p.errorf(at, "key %q %s", pair.Name, reason)
 		} else if !slices.Contains(keys, pair.Name) {
-			p.errorf(at, "unknown key %q%s", pair.Name, didYouMean(pair.Name))
+			p.errorf(at, "unknown key %q%s", pair.Name, didYouMean(pair.Name)).Fix = p.renameKey(pair.Name, at)
 		}
 	}
 	p.code = codeBadName
@@ -228,6 +234,20 @@ func didYouMean(key string) string {
 		return clause
 	}
 	return "; allowed are " + strings.Join(keys, ", ")
+}
+
+// renameKey mends a key of the file that has one likely reading.
+func (p *parser) renameKey(key string, at yamlfile.Position) *yamlfile.Fix {
+	_, name, ok := strings.Cut(yamlfile.DidYouMean(key, keys), `"`)
+	if name, _, _ = strings.Cut(name, `"`); !ok || !strings.HasPrefix(p.rest(at), key) {
+		return nil
+	}
+	for i := 0; i < len(p.doc.Root.Content); i += 2 {
+		if p.doc.Root.Content[i].Value == name {
+			return nil
+		}
+	}
+	return fix(strings.EqualFold(strings.TrimSpace(key), name), []yamlfile.Edit{yamlfile.Replace(at, key, name)})
 }
 
 // mapping gives the entries of a mapping.

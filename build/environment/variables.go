@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/names"
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
@@ -17,13 +18,24 @@ var reserved = map[string]string{
 	"CONDA_DEFAULT_ENV": "the image sets it",
 }
 
+// shellAssignment is a variable as shells, and Windows', are told it.
+var shellAssignment = lazyregexp.New(`(?i)^(?:set |export |- ?)?([A-Za-z_][A-Za-z0-9_]*)=(\S*)`)
+
 func (p *parser) variables(entry *yamlfile.Pair) {
 	if entry == nil || yamlfile.IsNull(entry.Value) {
 		return
 	}
 	node := yamlfile.Resolve(entry.Value)
 	if node.Kind != yaml.MappingNode {
-		p.errorf(p.doc.At(entry.Value), `variables is %s; allowed are lines such as "WANDB_MODE: offline"`, yamlfile.Kind(node))
+		example := "WANDB_MODE: offline"
+		first := node
+		if node.Kind == yaml.SequenceNode && len(node.Content) > 0 {
+			first = yamlfile.Resolve(node.Content[0])
+		}
+		if m := shellAssignment.FindStringSubmatch(first.Value); m != nil && first.Kind == yaml.ScalarNode && !(Variable{Name: m[1], Value: "x"}).isSecret() {
+			example = m[1] + ": " + strings.Trim(m[2], `"'`)
+		}
+		p.errorf(p.doc.At(entry.Value), `variables is %s; allowed are lines such as "%s"`, yamlfile.Kind(node), example)
 		return
 	}
 	for pair := range p.mapping(node) {

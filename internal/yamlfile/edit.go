@@ -30,8 +30,9 @@ func Replace(pos Position, old, new string) Edit {
 	return e
 }
 
-// Apply makes the edits in a file. Line ends stay those of the file; UTF-16
-// and byte order marks become plain UTF-8. Where two edits touch the same text,
+// Apply makes the edits in a file. Line ends stay those of the file, or
+// become line feeds where it mixes them; UTF-16 and byte order marks become
+// plain UTF-8. A file that is not UTF-8 in its comments is refused. Where two edits touch the same text,
 // or the file does not hold an edit's Old at its place, nothing is made and
 // the error says which. Edits that are twice the same count once.
 func Apply(data []byte, edits []Edit) ([]byte, error) {
@@ -39,7 +40,7 @@ func Apply(data []byte, edits []Edit) ([]byte, error) {
 	if bytes.Contains(data, []byte("\r\n")) || bytes.Contains(data, []byte("\r\x00\n\x00")) {
 		ends = "\r\n"
 	}
-	text, err := decode(data, "text")
+	text, err := decode(data, "text", false)
 	if err != nil {
 		return nil, err
 	}

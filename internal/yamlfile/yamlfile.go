@@ -138,16 +138,24 @@ func Parse(data []byte, file string) (*Document, error) {
 
 // ParseGenerated is Parse without MaxSize, for files that a program wrote.
 func ParseGenerated(data []byte, file string) (*Document, error) {
-	text, err := decode(data, "YAML text")
+	text, err := decode(data, "YAML text", true)
 	if err != nil {
-		return nil, Errorf(Position{File: file}, "%v", err)
+		pos := Position{File: file}
+		var place *decodeError
+		if errors.As(err, &place) {
+			pos.Line, pos.Column = place.line, place.column
+		}
+		return nil, Errorf(pos, "%v", err)
 	}
 	doc := &Document{File: file, Text: text}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder := yaml.NewDecoder(bytes.NewReader(forParser(text)))
 	var root yaml.Node
 	if err := decoder.Decode(&root); err != nil {
 		if errors.Is(err, io.EOF) {
 			return doc, nil
+		}
+		if err := controlCharacter(text, file); err != nil {
+			return doc, err
 		}
 		// Only now: inside brackets and quotes YAML allows tabs.
 		if pos, ok := tabIndent(text, file); ok {
@@ -239,31 +247,96 @@ func Kind(node *yaml.Node) string {
 
 // Text is data as a Document has it, for files that are text and not YAML. The
 // error goes on after the file's name.
-func Text(data []byte) ([]byte, error) { return decode(data, "text") }
-
-// decode makes UTF-8 with line feeds of what editors write: byte order marks,
-// UTF-16 (PowerShell's redirection) and CRLF.
-func decode(data []byte, want string) ([]byte, error) {
-	switch {
-	case bytes.HasPrefix(data, []byte{0xEF, 0xBB, 0xBF}):
-		data = data[3:]
-	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
-		data = decodeUTF16(data)
+func Text(data []byte) ([]byte, error) {
+	text, err := decode(data, "text", true)
+	var place *decodeError
+	if errors.As(err, &place) && place.line > 0 {
+		return nil, fmt.Errorf("line %d, column %d %w", place.line, place.column, err)
 	}
-	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return nil, fmt.Errorf("is a binary file, not %s", want)
-	}
-	if !utf8.Valid(data) {
-		return nil, errors.New("is not UTF-8 text; save it as UTF-8")
-	}
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-	return bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), nil
+	return text, err
 }
 
-func decodeUTF16(data []byte) []byte {
-	little := data[0] == 0xFF
+// decodeError is a place in a file that is no text.
+type decodeError struct {
+	line, column int
+	message      string
+}
+
+func (e *decodeError) Error() string { return e.message }
+
+// decode makes UTF-8 with line feeds of what editors write: byte order marks
+// wherever tools that join files left them, UTF-16 (PowerShell's redirection)
+// with a mark or without, CRLF, and the control character that ends files of
+// DOS. What it wanted, want, is for the error. Where old is set, comments may be in an older encoding: nothing depends
+// on them.
+func decode(data []byte, want string, old bool) ([]byte, error) {
+	switch {
+	case bytes.HasPrefix(data, []byte{0xFF, 0xFE, 0, 0}), bytes.HasPrefix(data, []byte{0, 0, 0xFE, 0xFF}):
+		return nil, &decodeError{message: "is UTF-32 text; save it as UTF-8"}
+	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
+		data = decodeUTF16(data[2:], data[0] == 0xFF)
+	case len(data) >= 4 && data[0] != 0 && data[1] == 0 && data[2] != 0 && data[3] == 0:
+		data = decodeUTF16(data, true)
+	case len(data) >= 4 && data[0] == 0 && data[1] != 0 && data[2] == 0 && data[3] != 0:
+		data = decodeUTF16(data, false)
+	}
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		return nil, &decodeError{message: "is a binary file, not " + want}
+	}
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
+	data = bytes.TrimSuffix(data, []byte("\x1a"))
+	if !utf8.Valid(data) {
+		return decodeOld(data, want, old)
+	}
+	data = bytes.ReplaceAll(data, []byte("\uFEFF"), nil)
+	// The parser breaks lines at these too; columns and lines go by "\n" alone.
+	for _, lineBreak := range []string{"\u0085", "\u2028", "\u2029"} {
+		data = bytes.ReplaceAll(data, []byte(lineBreak), []byte("\n"))
+	}
+	return data, nil
+}
+
+// decodeOld is for text that is not UTF-8 throughout.
+func decodeOld(data []byte, want string, old bool) ([]byte, error) {
+	lines := bytes.Split(data, []byte("\n"))
+	for i, line := range lines {
+		if utf8.Valid(line) {
+			continue
+		}
+		end := len(line)
+		if old {
+			end = commentStart(line)
+		}
+		if !utf8.Valid(line[:end]) {
+			column := 1
+			for rest := line; ; column++ {
+				r, size := utf8.DecodeRune(rest)
+				if r == utf8.RuneError && size == 1 {
+					return nil, &decodeError{i + 1, column, fmt.Sprintf("holds the byte 0x%02X, which is not UTF-8 (is it Latin-1, Windows-1252 or GBK?); save the file as UTF-8", rest[0])}
+				}
+				rest = rest[size:]
+			}
+		}
+		lines[i] = append(bytes.Clone(line[:end]), bytes.ToValidUTF8(line[end:], []byte("\uFFFD"))...)
+	}
+	return decode(bytes.Join(lines, []byte("\n")), want, false)
+}
+
+// commentStart is where a line's comment begins, or its end. A "#" inside
+// quotes is taken for one as well, which only makes an error of another one.
+func commentStart(line []byte) int {
+	for i, c := range line {
+		if c == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+			return i
+		}
+	}
+	return len(line)
+}
+
+func decodeUTF16(data []byte, little bool) []byte {
 	units := make([]uint16, 0, len(data)/2)
-	for i := 2; i+1 < len(data); i += 2 {
+	for i := 0; i+1 < len(data); i += 2 {
 		if little {
 			units = append(units, uint16(data[i])|uint16(data[i+1])<<8)
 		} else {
@@ -271,6 +344,31 @@ func decodeUTF16(data []byte) []byte {
 		}
 	}
 	return []byte(string(utf16.Decode(units)))
+}
+
+// controlCharacter finds the first character that YAML does not allow.
+func controlCharacter(text []byte, file string) error {
+	line, column := 1, 0
+	for _, r := range string(text) {
+		column++
+		switch {
+		case r == '\n':
+			line, column = line+1, 0
+		case r < ' ' && r != '\t', r == 0x7F, r >= 0x80 && r < 0xA0:
+			return Errorf(Position{File: file, Line: line, Column: column}, "holds the control character %U, which no key or value can; take it out", r)
+		}
+	}
+	return nil
+}
+
+// forParser is the text as the parser is given it: without the version that a
+// file declares, of which it refuses 1.2 though it reads such files.
+func forParser(text []byte) []byte {
+	if bytes.HasPrefix(text, []byte("%YAML 1.")) {
+		text = bytes.Clone(text)
+		text[0] = '#'
+	}
+	return text
 }
 
 // tabIndent finds the first line that is indented by a tab; the parser's own

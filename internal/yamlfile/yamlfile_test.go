@@ -21,7 +21,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 	tests := []struct{ name, text, want string }{
 		{"binary", "name: x\x00\x01", "f.yml: is a binary file, not YAML text"},
-		{"not UTF-8", "name: caf\xe9\n", "f.yml: is not UTF-8 text; save it as UTF-8"},
+		{"not UTF-8", "name: caf\xe9\n", "f.yml:1:10: holds the byte 0xE9, which is not UTF-8"},
 		{"large", strings.Repeat("# x\n", 300_000), "f.yml: is larger than 1 MiB, which is no hand-written YAML file"},
 		{"tab", "a:\n\t- b\n", "f.yml:2:1: "},
 		{"itself", "a: &a [*a]\n", "contains itself"},
