@@ -1,12 +1,12 @@
-"""Installs the packages of examples/environment.yml: plain_install.py CHANNEL PREFIX."""
+"""Installs conda packages: plain_install.py CHANNEL PREFIX SPEC..."""
 import asyncio
 import sys
 
 import rattler
 from rattler.package import BuildString
 
-channel, prefix = sys.argv[1:]
-specs = [rattler.MatchSpec(text, strict=False) for text in ("python=3.9", "pytorch=1.*", "numpy", "pip")]
+channel, prefix, *texts = sys.argv[1:]
+specs = [rattler.MatchSpec(text, strict=False) for text in texts]
 virtual = [rattler.GenericVirtualPackage(rattler.PackageName(name), rattler.Version(version), BuildString("0"))
            for name, version in (("__linux", "6.1"), ("__glibc", "2.36"), ("__unix", "0"))]
 

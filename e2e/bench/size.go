@@ -5,58 +5,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 )
 
-// plainDockerfile installs the example's packages the plain way: everything in
-// one RUN step, which removes its installer and its caches again.
+// plainDockerfile installs packages the plain way: everything in one RUN step,
+// which removes its installer and its caches again.
 //
 //go:embed plain.Dockerfile
 var plainDockerfile []byte
 
 //go:embed plain_install.py
 var plainInstall []byte
-
-// imageSize compares the image with the plain one.
-func (s *suite) imageSize() error {
-	folder, err := os.MkdirTemp("", "crun-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	if err := os.WriteFile(filepath.Join(folder, "Dockerfile"), plainDockerfile, 0o644); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(folder, "install.py"), plainInstall, 0o644); err != nil {
-		return err
-	}
-	config, err := machineConfig()
-	if err != nil {
-		return err
-	}
-	const tag = "crun-bench/plain"
-	cmd := exec.Command(docker(), "build", "-t", tag, "--build-arg", "BASE="+config.Base, "--build-arg", "CHANNEL="+config.Channel,
-		"--secret", "id=ca,src="+config.CA, folder)
-	cmd.Env = append(os.Environ(), "DOCKER_BUILDKIT=1", "BUILDKIT_PROGRESS=plain")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the plain image: %w\n%s", err, out)
-	}
-	defer exec.Command(docker(), "image", "rm", tag).Run()
-	ours, err := size(s.image)
-	if err != nil {
-		return err
-	}
-	plain, err := size(tag)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("| image of examples/ | %d MB | one plain `RUN`, caches removed: %d MB | %.2f | not larger |\n", ours/1e6, plain/1e6, float64(ours)/float64(plain))
-	return nil
-}
 
 // publicChannel is where conda-forge is without a mirror.
 const publicChannel = "https://conda.anaconda.org/conda-forge"
