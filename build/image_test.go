@@ -239,6 +239,17 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+func TestPipConf(t *testing.T) {
+	for index, want := range map[string]string{
+		"https://u:p@mirror.lab/simple":    "[global]\nindex-url = https://u:p@mirror.lab/simple\n",
+		"http://u:p@mirror.lab:80/simple/": "[global]\nindex-url = http://u:p@mirror.lab:80/simple/\ntrusted-host = mirror.lab:80\n",
+	} {
+		if got := (Sources{PipIndex: index}).pipConf(); got != want {
+			t.Errorf("the pip.conf for %s is %q, want %q", index, got, want)
+		}
+	}
+}
+
 func TestHostNetwork(t *testing.T) {
 	p := open(t, write(t, environmentFile))
 	for name, test := range map[string]struct {

@@ -38,6 +38,9 @@ type Sources struct {
 	// Tools is what conda's, pip's and curl's own files say. The fields above
 	// come before them.
 	Tools toolfiles.Files
+	// Terminal tells that what is done is shown on a terminal, where a bar can
+	// write over itself.
+	Terminal bool
 }
 
 // DockerHub is what the registry of names without a host is called in
@@ -63,6 +66,8 @@ type sourcesFile struct {
 	Git map[string]string `json:"git,omitempty"`
 	// Hidden are texts that no message may show.
 	Hidden []string `json:"hidden,omitempty"`
+	// Progress is tty or "".
+	Progress string `json:"progress,omitempty"`
 }
 
 // file makes what the steps of a build for env are told.
@@ -121,6 +126,9 @@ func (s Sources) file(env *environment.Environment) sourcesFile {
 			file.Indexes[credential.URL] = credential.Reveal()
 		}
 	}
+	if s.Terminal {
+		file.Progress = "tty"
+	}
 	file.Hidden = s.hidden(env, file)
 	return file
 }
@@ -157,7 +165,15 @@ func (s Sources) pipConf() string {
 		}
 		lines = append(lines, line)
 	}
-	if hosts := s.Tools.Pip.TrustedHosts; len(hosts) > 0 {
+	hosts := slices.Clone(s.Tools.Pip.TrustedHosts)
+	for _, address := range append([]string{s.index()}, s.extraIndexes()...) {
+		// pip takes nothing from a server without TLS that nobody has told it to
+		// trust; who names one here has.
+		if u, err := url.Parse(s.real(address)); err == nil && u.Scheme == "http" && !slices.Contains(hosts, u.Host) {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	if len(hosts) > 0 {
 		lines = append(lines, "trusted-host = "+strings.Join(hosts, "\n    "))
 	}
 	if lines == nil {

@@ -108,6 +108,10 @@ func (s *step) write(data []byte) {
 		if len(s.part) < keptLength {
 			s.part = append(s.part, line...)
 		}
+		// What a bar has written over itself is gone.
+		if i := bytes.LastIndexByte(bytes.TrimRight(s.part, "\r\n"), '\r'); i >= 0 {
+			s.part = s.part[i+1:]
+		}
 		if bytes.HasSuffix(line, []byte("\n")) {
 			s.lines = append(s.lines, s.part)
 			s.part = nil

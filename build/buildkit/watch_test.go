@@ -252,3 +252,17 @@ func TestLayOutOfBrokenArchives(t *testing.T) {
 		}
 	}
 }
+
+// A bar writes over itself for as long as it likes, and hides no last word.
+func TestStepBehindABar(t *testing.T) {
+	var s step
+	s.write([]byte("first\r\n"))
+	for i := range 200 {
+		s.write(fmt.Appendf(nil, "\r\x1b[Kfetch [====    ] %d of 888 MiB  torch", i))
+	}
+	s.write([]byte("\r\x1b[K"))
+	s.write([]byte("crun: the disk is full\n"))
+	if got := s.output(); !slices.Equal(got, []string{"first", "crun: the disk is full"}) {
+		t.Errorf("the output is %q", got)
+	}
+}

@@ -3,6 +3,7 @@ import functools
 import json
 import os
 import subprocess
+import time
 
 
 TOOLS_UV = "/run/crun/toolbox/opt/crun/site-packages/bin/uv"
@@ -43,6 +44,8 @@ class Sources:
         self.logins = content.get("logins") or []
         self.git = content.get("git") or {}
         self.hidden = content.get("hidden") or []
+        # How it is shown what is done: tty or plain.
+        self.progress = content.get("progress") or "plain"
 
     def use_certificates(self):
         """Lets every program trust the certificates of the machine that asked."""
@@ -165,6 +168,7 @@ def compile_bytecode(prefix):
     python = python_of(prefix)
     if not os.path.exists(python):
         return
+    start = time.monotonic()
     libraries = [
         os.path.join(prefix, "lib", name)
         for name in sorted(os.listdir(os.path.join(prefix, "lib")))
@@ -177,3 +181,4 @@ def compile_bytecode(prefix):
         [python, "-E", "-s", "-m", "compileall", "-q", "-j", "0", *libraries],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
     )
+    print(f"compile {time.monotonic() - start:.1f} s", flush=True)

@@ -11,12 +11,12 @@ from rattler.networking.middleware import MirrorMiddleware, RetryMiddleware
 from rattler.package.build_string import BuildString
 
 from common import Failure, compile_bytecode, sources
+from progress import LARGE, Bar, Timer
 
 FIELDS = (
     "name", "version", "build", "build_number", "subdir", "md5", "sha256", "size", "noarch", "depends",
     "constrains", "license", "timestamp", "python_site_packages_path",
 )
-LARGE = 20 << 20  # bytes; smaller files are not worth a line
 
 
 def client():
@@ -86,11 +86,15 @@ def from_entry(entry, channels):
 
 
 class Reporter:
-    """Tells what is fetched, where it is large enough to wait for."""
+    """Shows what is fetched and linked. rattler does several at once."""
 
     def __init__(self, records):
         self.sizes = {record.name.normalized: record.size or 0 for record in records}
         self.names = []
+        self.got = {}  # bytes of each download
+        self.linking = []
+        self.fetch, self.link = Bar("fetch"), Bar("link")
+        self.fetching, self.linked = Timer(), Timer()
 
     def on_populate_cache_start(self, operation, package_name):
         self.names.append(package_name)
@@ -98,9 +102,40 @@ class Reporter:
 
     def on_download_start(self, cache_entry):
         name = self.names[cache_entry]
-        if self.sizes.get(name, 0) >= LARGE:
-            print(f"fetching {name} ({self.sizes[name] >> 20} MiB)", flush=True)
+        size = self.sizes.get(name, 0)
+        self.fetching.start()
+        self.fetch.total += size
+        if size >= LARGE and not self.fetch.terminal:
+            print(f"fetching {name} ({size >> 20} MiB)", flush=True)
         return cache_entry
+
+    def on_download_progress(self, download_idx, progress, total):
+        self.fetch.done += progress - self.got.get(download_idx, 0)
+        self.got[download_idx] = progress
+        self.fetch.update(self.names[download_idx])
+
+    def on_download_completed(self, download_idx):
+        name = self.names[download_idx]
+        self.fetch.done += max(0, self.sizes.get(name, 0) - self.got.get(download_idx, 0))
+        self.fetching.stop()
+        self.fetch.update(name)
+
+    def on_link_start(self, operation, package_name):
+        self.linked.start()
+        self.fetch.close()
+        self.linking.append(package_name)
+        self.link.total = sum(self.sizes.values())
+        self.link.update(package_name)
+        return len(self.linking) - 1
+
+    def on_link_complete(self, index):
+        self.linked.stop()
+        self.link.done += self.sizes.get(self.linking[index], 0)
+        self.link.update(self.linking[index])
+
+    def close(self):
+        self.fetch.close()
+        self.link.close()
 
     def __getattr__(self, name):
         if not name.startswith("on_"):
@@ -120,6 +155,7 @@ def install(records, prefix, platform):
     start = time.monotonic()
     new = {record.name.normalized for record in records}
     kept = [record for record in installed if record.name.normalized not in new]
+    reporter = Reporter(records)
     try:
         asyncio.run(rattler.install(
             [*kept, *records], prefix,
@@ -129,13 +165,16 @@ def install(records, prefix, platform):
             execute_link_scripts=True,
             show_progress=False,
             client=client(),
-            reporter=Reporter(records),
+            reporter=reporter,
         ))
     except Exception as error:
+        reporter.close()
         raise Failure("installing conda packages: " + explain(error)) from None
+    reporter.close()
     forget_cache(meta, new)
     size = sum(record.size or 0 for record in records) >> 20
-    print(f"{len(records)} conda packages ({size} MiB packed) in {time.monotonic() - start:.1f} s", flush=True)
+    print(f"{len(records)} conda packages ({size} MiB packed) in {time.monotonic() - start:.1f} s: "
+          f"download {reporter.fetching.seconds:.1f} s, link {reporter.linked.seconds:.1f} s", flush=True)
 
 
 def forget_cache(meta, names):

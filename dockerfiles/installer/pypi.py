@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from common import EXTRA_INDEX, Failure, TOOLS_UV, compile_bytecode, python_of, sources, to_environment
+from progress import LARGE, Bar
 
 CACHE = "/run/crun/cache/uv"
 # Options whose addresses may hold a password, with uv's and pip's variables for
@@ -29,17 +30,26 @@ class Unreachable(Exception):
     """An index, or a file of one, cannot be fetched; the text says why."""
 
 
-def run_uv(*arguments):
+def run_uv(*arguments, said=None):
+    """Runs uv; said, where there is one, gets each line that it prints when it does."""
     arguments, variables = to_environment(arguments, UV_VARIABLES)
     environment = {
         **os.environ, **variables,
         "UV_CACHE_DIR": CACHE, "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
-        "UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": "300",
+        **({} if said else {"UV_NO_PROGRESS": "1"}), "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": "300",
         # A busy mirror or proxy takes longer to answer than uv's 10 s.
         "UV_HTTP_CONNECT_TIMEOUT": "60",
     }
-    result = subprocess.run([TOOLS_UV, *arguments], env=environment, text=True, check=False,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = [TOOLS_UV, *arguments]
+    if said:
+        with subprocess.Popen(command, env=environment, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            lines = []
+            for line in process.stderr:
+                lines.append(line)
+                said(line.strip())
+        result = subprocess.CompletedProcess(command, process.returncode, "", "".join(lines))
+    else:
+        result = subprocess.run(command, env=environment, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if result.returncode == -signal.SIGKILL:
         raise Failure("uv was killed, most likely because the engine's host ran out of memory: free memory, or build on a machine that has more")
     return result
@@ -273,6 +283,48 @@ def where(indexes, options):
     return ["--default-index", first, *extra, *links, *(sources.private(option) for option in options)]
 
 
+class Reporter:
+    """Shows what uv fetches and installs, from the lines that it prints."""
+
+    units = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+    def __init__(self):
+        self.sizes = {}
+        self.fetch = Bar("fetch")
+
+    def said(self, line):
+        found = re.match(r"Downloading (\S+) \(([0-9.]+) ?([KMG]?i?B)\)", line)
+        if found:
+            name, number, unit = found.groups()
+            size = self.sizes[name] = int(float(number) * self.units.get(unit, 1))
+            self.fetch.total += size
+            if self.fetch.terminal:
+                self.fetch.update(name)
+            elif size >= LARGE:
+                print(f"fetching {name} ({size >> 20} MiB)", flush=True)
+            return
+        found = re.match(r"Downloaded (\S+)", line)
+        if found:
+            self.fetch.done += self.sizes.get(found.group(1), 0)
+            self.fetch.update(found.group(1))
+            return
+        found = re.match(r"(Prepared|Installed) \d+ packages? in (.+)", line)
+        if found:
+            part = {"Prepared": "download", "Installed": "link"}[found.group(1)]
+            self.fetch.say(f"{line}: {part} {seconds(found.group(2)):.1f} s")
+        elif line and not line.startswith("Using "):
+            self.fetch.say(sources.public(line))
+
+    def close(self):
+        self.fetch.close()
+
+
+def seconds(text):
+    """uv's words for a time (1m 02s, 3.2s, 340ms) in seconds."""
+    units = {"m": 60, "s": 1, "ms": 0.001, "h": 3600}
+    return sum(float(number) * units[unit] for number, unit in re.findall(r"([0-9.]+)(ms|m|s|h)", text))
+
+
 def install(entries, python, options):
     with tempfile.NamedTemporaryFile("w", suffix=".txt", dir="/run/crun", encoding="utf-8") as file:
         for entry in entries:
@@ -283,11 +335,13 @@ def install(entries, python, options):
             line += "".join(f" --hash={value}" for value in entry.get("hashes", []))
             file.write(sources.private(line) + "\n")
         file.flush()
+        reporter = Reporter()
         result = run_uv(
             "pip", "install", "--python", python, "--no-deps", "--index-strategy", "unsafe-best-match",
-            *options, "-r", file.name)
-    print(sources.public(result.stderr).strip(), flush=True)
+            *options, "-r", file.name, said=reporter.said)
+    reporter.close()
     if result.returncode:
+        print(sources.public(result.stderr).strip(), flush=True)
         raise Failure("installing the pip packages failed; uv's message is above")
 
 

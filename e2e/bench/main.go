@@ -17,6 +17,7 @@ func main() {
 	pairs := flag.Int("pairs", 20, "pairs of runs for each comparison")
 	big := flag.Bool("large", false, "measure one large environment, from a real index, and nothing else")
 	flag.Parse()
+	*crun, _ = filepath.Abs(*crun)
 	run := func() error { return bench(*crun, *project, *pairs) }
 	if *big {
 		run = func() error { return large(*crun, *project) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -46,11 +45,7 @@ func spent(progress []byte) map[string]time.Duration {
 	}
 	seen := map[string]vertex{}
 	text := map[string]string{}
-	for lines := bufio.NewScanner(bytes.NewReader(progress)); ; {
-		lines.Buffer(nil, 16<<20)
-		if !lines.Scan() {
-			break
-		}
+	for line := range bytes.Lines(progress) {
 		var status struct {
 			Vertexes []vertex
 			Logs     []struct {
@@ -58,7 +53,7 @@ func spent(progress []byte) map[string]time.Duration {
 				Data   []byte
 			}
 		}
-		if json.Unmarshal(lines.Bytes(), &status) != nil {
+		if json.Unmarshal(line, &status) != nil {
 			continue // a note of crun's
 		}
 		for _, v := range status.Vertexes {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -30,6 +31,7 @@ func newTraffic(channel string) (*traffic, error) {
 	if err != nil {
 		return nil, err
 	}
+	upstream.Path = cmp.Or(upstream.Path, "/") // JoinPath makes a relative path of none
 	pypi, err := url.Parse(strings.TrimRight(os.Getenv("CRUN_E2E_PYPI"), "/"))
 	if err != nil || pypi.Host == "" {
 		return nil, fmt.Errorf("CRUN_E2E_PYPI is %q; it names the index that pip uses", os.Getenv("CRUN_E2E_PYPI"))

@@ -132,6 +132,7 @@ func (app *App) build(ctx context.Context, o buildOptions) error {
 	if err != nil {
 		return err
 	}
+	app.noteUse(result)
 	if o.output == "json" {
 		return app.printJSON(result)
 	}
@@ -175,6 +176,9 @@ func (app *App) ensureImage(ctx context.Context, path string, locked bool) (buil
 	}
 	result, reason, err := build.Find(ctx, b.engine, b.request.Project)
 	if err != nil || result.ID != "" {
+		if err == nil {
+			app.noteUse(result)
+		}
 		return result, errors.Join(err, b.engine.Close())
 	}
 	if locked {
@@ -187,7 +191,10 @@ func (app *App) ensureImage(ctx context.Context, path string, locked bool) (buil
 	}
 	app.note("building the image of %s: %s", b.request.Project.File, reason)
 	b.request.Said = reason
-	return b.run(ctx)
+	if result, err = b.run(ctx); err == nil {
+		app.noteUse(result)
+	}
+	return result, err
 }
 
 // rel gives path as it was written where that works from the process's own

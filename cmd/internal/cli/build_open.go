@@ -73,6 +73,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	} else if value := app.Getenv("BUILDKIT_PROGRESS"); progress == "auto" && slices.Contains(buildkit.Modes, value) {
 		progress = value // as for docker build
 	}
+	sources.Terminal = progress == "tty" || progress == "auto" && terminal(app.Err) != nil
 	return &pendingBuild{
 		engine: engine,
 		warn: func() {

@@ -9,6 +9,8 @@ func commands(app *App) []*cobra.Command {
 		newBuildCmd(app),
 		newLintCmd(app),
 		newLockCmd(app),
+		newImagesCmd(app),
+		newPruneCmd(app),
 		newRunCmd(app, nil),
 		newPsCmd(app, nil),
 		newLogsCmd(app, nil),

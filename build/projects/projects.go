@@ -1,0 +1,151 @@
+// Package projects remembers, in the caller's state folder, from which locks
+// images were built or taken on this machine, so that nothing is removed which
+// somebody here still works with. The engine knows no project.
+package projects
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"crun.dev/crun/build/lock"
+)
+
+// Project is a lock file with the images that were made of it.
+type Project struct {
+	// LockFile is its absolute path.
+	LockFile string `json:"lock_file"`
+	// Images has when each image was last built or taken, in UTC, by the
+	// digest of its lock ("sha256:HEX").
+	Images map[string]time.Time `json:"images"`
+}
+
+// resolution is how exactly times of use are kept: a run need not write.
+const resolution = 24 * time.Hour
+
+// kept is how many images of one lock file are remembered.
+const kept = 100
+
+// Note remembers in dir, which is made, that the image of the lock digest was
+// used from lockFile at now.
+func Note(dir, lockFile, digest string, now time.Time) error {
+	lockFile, err := filepath.Abs(lockFile)
+	if err != nil {
+		return fmt.Errorf("remembering a project: %w", err)
+	}
+	path := filepath.Join(dir, name(lockFile))
+	p, err := read(path)
+	if err != nil || p.LockFile != lockFile {
+		p = Project{LockFile: lockFile} // none yet, or one that nobody can read
+	}
+	if used, ok := p.Images[digest]; ok && now.Sub(used) < resolution && now.After(used) {
+		return nil
+	}
+	if p.Images == nil {
+		p.Images = map[string]time.Time{}
+	}
+	p.Images[digest] = now.UTC().Truncate(time.Second)
+	for len(p.Images) > kept {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(p.Images)), func(a, b string) int { return p.Images[a].Compare(p.Images[b]) })
+		delete(p.Images, oldest)
+	}
+	data, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return fmt.Errorf("remembering a project: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("remembering a project: %w", err)
+	}
+	if err := replace(path, append(data, '\n')); err != nil {
+		return fmt.Errorf("remembering a project: %w", err)
+	}
+	return nil
+}
+
+// name is what the file of a lock file's project is called.
+func name(lockFile string) string {
+	sum := sha256.Sum256([]byte(lockFile))
+	return hex.EncodeToString(sum[:12]) + ".json"
+}
+
+// replace puts data at path, in whole or not at all.
+func replace(path string, data []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
+	return err
+}
+
+func read(path string) (Project, error) {
+	var p Project
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	return p, err
+}
+
+// List gives what dir remembers, by the lock files' paths. What cannot be read
+// is in the error; the rest is given all the same.
+func List(dir string) ([]Project, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("listing the projects: %w", err)
+	}
+	var all []Project
+	var errs []error
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".json") {
+			continue
+		}
+		p, err := read(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("reading which images a project uses: %w", err))
+			continue
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b Project) int { return strings.Compare(a.LockFile, b.LockFile) })
+	return all, errors.Join(errs...)
+}
+
+// Locked is the digest of the lock that the project has now. A lock that is
+// there and cannot be read is an error: nobody knows what it holds. "" means
+// that the file is gone.
+func (p Project) Locked() (string, error) {
+	data, err := os.ReadFile(p.LockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	l, err := lock.Parse(data, p.LockFile)
+	if err != nil {
+		return "", err
+	}
+	return l.Digest(), nil
+}
+
+// Forget drops what dir remembers of p.
+func Forget(dir string, p Project) error {
+	return os.Remove(filepath.Join(dir, name(p.LockFile)))
+}
