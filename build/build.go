@@ -58,6 +58,8 @@ type builder struct {
 	request Request
 	solver  Solver
 	images  Images
+	// aptRenewed tells that the lock's apt packages have been chosen anew.
+	aptRenewed bool
 	// local are images that only the engine has.
 	local []string
 	// missing are the repositories of images that the engine does not have.
@@ -178,16 +180,32 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 		if (p.Lock != nil || p.LockError != nil) && reason != request.Said {
 			request.Notes("choosing the packages anew: " + reason)
 		}
-		err := b.relock(ctx, base, Update{All: request.NoCache})
-		var unwritten unwrittenLock
-		if errors.As(err, &unwritten) {
-			// A folder that is not the caller's to write can be built, and
-			// run, all the same.
-			request.Notes(unwritten.Error() + ": the next build chooses the packages again")
-		} else if err != nil {
+		solved, err := b.solve(ctx, base, Update{All: request.NoCache})
+		if err != nil {
+			return Result{}, err
+		}
+		if err := b.writeLock(solved); err != nil {
 			return Result{}, err
 		}
 	}
+	return b.image(ctx)
+}
+
+// writeLock makes l the project's lock. A folder that is not the caller's to
+// write can be built, and run, all the same.
+func (b *builder) writeLock(l *lock.Lock) error {
+	err := b.project.writeLock(l)
+	var unwritten unwrittenLock
+	if errors.As(err, &unwritten) {
+		b.request.Notes(unwritten.Error() + ": the next build chooses the packages again")
+		return nil
+	}
+	return err
+}
+
+// image builds the image of the project's lock.
+func (b *builder) image(ctx context.Context) (Result, error) {
+	p := b.project
 	digest := p.Lock.Digest()
 	context, err := dockerfiles.RenderImage(p.image(p.Lock))
 	if err != nil {
@@ -195,8 +213,15 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 	}
 	job := b.job("building the image", context)
 	job.Target, job.Check = dockerfiles.StageImage, dockerfiles.StageCheck
-	job.NoCache = request.NoCache
+	job.NoCache = b.request.NoCache
 	id, err := b.solver.Image(ctx, job, b.names(digest))
+	if gone := aptGone(err); gone != "" && !b.aptRenewed {
+		b.aptRenewed = true
+		if err := b.renewApt(ctx, gone); err != nil {
+			return Result{}, err
+		}
+		return b.image(ctx)
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -236,6 +261,10 @@ func (b *builder) base(ctx context.Context) (baseImage, error) {
 	} else if err != nil {
 		return base, err
 	}
+	if err := b.project.checkPlatform(found); err != nil {
+		return base, err
+	}
+	base.User = notRoot(found.User)
 	for _, digest := range found.Digests {
 		if sameRepository(digest, name) {
 			base.Digest = repository(name) + digest[len(repository(digest)):]

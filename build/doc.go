@@ -45,6 +45,7 @@ const (
 	LabelPython   = "dev.crun.python"   // its Python: "3.9.18"
 	LabelTorch    = "dev.crun.torch"    // its PyTorch, where there is one: "2.4.0"
 	LabelPlatform = "dev.crun.platform" // linux-64 or linux-aarch64
+	LabelCompiler = "dev.crun.compiler" // where its C compiler is from, where there is one: apt, conda, base, environment
 )
 
 // SchemaVersion is the form of an image's labels.

@@ -23,12 +23,18 @@ var baseID = "sha256:" + strings.Repeat("b", 64)
 // engine is an engine with a BuildKit. It checks that what it is asked for is
 // asked for as the interfaces say.
 type engine struct {
-	t        *testing.T
-	mu       sync.Mutex
-	images   []buildkit.Image
-	answer   any // of a solve: a solution's JSON, or an error
-	broken   error
-	solves   []buildkit.Job // of conda packages
+	t      *testing.T
+	mu     sync.Mutex
+	images []buildkit.Image
+	answer any // of a solve: a solution's JSON, or an error
+	broken error
+	solves []buildkit.Job // of conda packages
+	// facts and user are those of the base image, apt is the answer for Debian
+	// packages.
+	facts    baseFacts
+	user     string
+	apt      solution
+	apts     []buildkit.Job
 	pips     []buildkit.Job // of pip packages
 	builds   []buildkit.Job
 	resolved []string
@@ -37,7 +43,7 @@ type engine struct {
 }
 
 func newEngine(t *testing.T) *engine {
-	return &engine{t: t, images: []buildkit.Image{{ID: baseID, Tags: []string{baseName}}}, answer: goodSolution()}
+	return &engine{t: t, images: []buildkit.Image{{ID: baseID, Tags: []string{baseName}}}, answer: goodSolution(), facts: baseFacts{Apt: true, Compiler: true}}
 }
 
 func goodSolution() solution {
@@ -94,6 +100,18 @@ func (e *engine) Tag(_ context.Context, id, name string) error {
 func (e *engine) File(_ context.Context, job buildkit.Job, path, resolve string) (buildkit.Answer, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if strings.Contains(job.Dockerfile, "/base.py ") {
+		if resolve != "" {
+			e.resolved = append(e.resolved, resolve)
+		}
+		data, err := json.Marshal(map[string]any{"base": e.facts})
+		return buildkit.Answer{Data: data, Digest: "sha256:" + strings.Repeat("d", 64), User: e.user}, err
+	}
+	if strings.Contains(job.Dockerfile, "/start solve-apt ") {
+		e.apts = append(e.apts, job)
+		data, err := json.Marshal(e.apt)
+		return buildkit.Answer{Data: data}, err
+	}
 	if strings.Contains(job.Dockerfile, "/start solve-pip ") {
 		e.pips = append(e.pips, job)
 	} else {

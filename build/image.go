@@ -64,10 +64,13 @@ func (p *Project) pipRequest(k kept) pipRequest {
 func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	env := p.Environment
 	image := dockerfiles.Image{
-		Base: from(l.Base), ToolboxBase: p.Options.ToolboxBase,
+		Base: from(l.Base), ToolboxBase: p.Options.ToolboxBase, User: l.Base.User,
 		EnvDir: env.EnvDir(), EnvName: env.Name, CondaCommand: len(l.Miniconda) > 0,
 		Imports:     imports(env, l),
 		CacheDomain: p.Options.CacheDomain,
+	}
+	if len(l.Apt) > 0 {
+		image.Layers = append(image.Layers, aptLayer(l.Apt))
 	}
 	conda := func(prefix, name, title string, packages []lock.Package) {
 		if len(packages) > 0 {
@@ -112,6 +115,9 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	}
 	if torch := version(l.Conda, l.Pip, "pytorch", "torch"); torch != "" {
 		image.Labels = append(image.Labels, dockerfiles.Pair{Name: LabelTorch, Value: torch})
+	}
+	if l.Compiler != "" {
+		image.Labels = append(image.Labels, dockerfiles.Pair{Name: LabelCompiler, Value: l.Compiler})
 	}
 	return image
 }

@@ -107,6 +107,9 @@ func (u Update) check(p *Project) error {
 		for _, d := range p.Lock.Pip {
 			known = append(known, d.Name)
 		}
+		for _, d := range p.Lock.Apt {
+			known = append(known, d.Name)
+		}
 	}
 	for _, name := range u.Names {
 		if !slices.ContainsFunc(known, Update{Names: []string{name}}.has) {

@@ -37,10 +37,20 @@ type pipRequest struct {
 	Locked []distribution `json:"locked"`
 }
 
+// aptRequest is the question for Debian packages, each NAME or NAME=VERSION.
+type aptRequest struct {
+	Apt []string `json:"apt"`
+}
+
+// baseRequest is the question for what a base image has.
+type baseRequest struct {
+	Platform string `json:"platform"`
+}
+
 // solution is the answer: a failure, or packages.
 type solution struct {
 	Failure *struct {
-		Kind string `json:"kind"` // base, channel, conda, index or pip
+		Kind string `json:"kind"` // apt, base, channel, conda, index or pip
 		Text string `json:"text"`
 	} `json:"failure"`
 	Notes     []string       `json:"notes"`
@@ -48,8 +58,22 @@ type solution struct {
 	Miniconda []condaPackage `json:"miniconda"`
 	Conda     []condaPackage `json:"conda"`
 	Pip       []distribution `json:"pip"`
+	Apt       []aptPackage   `json:"apt"`
+	Base      baseFacts      `json:"base"`
 	// Indexes are the request's, with pypi by its name however it was written.
 	Indexes []string `json:"indexes"`
+}
+
+// aptPackage is lock.DebianPackage in JSON.
+type aptPackage struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Auto    bool   `json:"auto,omitempty"`
+}
+
+// aptList is what a layer of Debian packages installs.
+type aptList struct {
+	Packages []aptPackage `json:"packages"`
 }
 
 // condaPackage is lock.Package in JSON.

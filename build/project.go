@@ -35,8 +35,10 @@ type Options struct {
 // Extras are what a repository says that its image needs beyond the
 // environment file: the section build of its profiles.yaml.
 type Extras struct {
-	// Apt are Debian packages, each NAME or NAME=VERSION.
-	Apt []string
+	// Apt are Debian packages, each NAME or NAME=VERSION; AptPlace is where
+	// they are asked for: "profiles.yaml:3:8".
+	Apt      []string
+	AptPlace string
 	// Compiler says whether the image gets a C compiler; nil means where the
 	// environment's torch needs one.
 	Compiler *bool

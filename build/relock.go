@@ -98,17 +98,22 @@ func Relock(ctx context.Context, solver Solver, images Images, request Request, 
 // relock chooses the packages and writes the lock. An unwrittenLock says that
 // the project has the lock and its folder does not.
 func (b *builder) relock(ctx context.Context, base baseImage, update Update) error {
-	p := b.project
 	solved, err := b.solve(ctx, base, update)
 	if err != nil {
 		return err
 	}
-	err = lock.Write(p.LockFile, solved)
+	return b.project.writeLock(solved)
+}
+
+// writeLock makes l the project's lock. An unwrittenLock says that the project
+// has it and its folder does not.
+func (p *Project) writeLock(l *lock.Lock) error {
+	err := lock.Write(p.LockFile, l)
 	var pathErr *fs.PathError
 	if err != nil && !errors.As(err, &pathErr) {
 		return err
 	}
-	p.Lock, p.LockError = solved, nil
+	p.Lock, p.LockError = l, nil
 	if err != nil {
 		return unwrittenLock{err}
 	}

@@ -40,10 +40,16 @@ func indent(text string) string {
 
 // solveContext is the Dockerfile that chooses the project's conda packages.
 func (p *Project) solveContext(base string, k kept) (*dockerfiles.Context, error) {
-	return dockerfiles.RenderSolve(dockerfiles.Solve{
-		Base: base, ToolboxBase: p.Options.ToolboxBase, Request: encode(p.solveRequest(k)),
-		CacheDomain: p.Options.CacheDomain,
-	})
+	return p.renderSolve(base, p.solveRequest(k))
+}
+
+func (p *Project) renderSolve(base string, request solveRequest) (*dockerfiles.Context, error) {
+	return dockerfiles.RenderSolve(p.solveInput(base, encode(request)))
+}
+
+// solveInput is what every Dockerfile that asks something is written from.
+func (p *Project) solveInput(base string, request []byte) dockerfiles.Solve {
+	return dockerfiles.Solve{Base: base, ToolboxBase: p.Options.ToolboxBase, Request: request, CacheDomain: p.Options.CacheDomain}
 }
 
 // pipContext is the Dockerfile that chooses the pip packages around the conda
@@ -72,34 +78,48 @@ func (b *builder) solve(ctx context.Context, found baseImage, update Update) (*l
 	base := p.baseOf(found, update)
 	k := p.keep(base.Base, update)
 	l := p.newLock(base.Base)
+	facts, err := b.lookAtBase(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Options.Apt) > 0 && (p.Lock == nil || !slices.Equal(sortedSet(p.Options.Apt), sortedSet(p.Lock.Request.Apt))) {
+		// A slip in a name is told before anything is downloaded.
+		if err := b.solveApt(ctx, l, p.Options.Apt, update); err != nil {
+			return nil, err
+		}
+	}
 	if k.conda {
 		l.Python, l.Virtual, l.Miniconda, l.Conda = p.Lock.Python, p.Lock.Virtual, p.Lock.Miniconda, p.Lock.Conda
-	} else if err := b.solveConda(ctx, l, base, k); err != nil {
+	} else if err := b.solveConda(ctx, l, k); err != nil {
 		return nil, err
 	}
 	if k.pip {
 		l.Indexes, l.Pip = p.Lock.Indexes, p.Lock.Pip
-		return l, nil
+		return l, b.addCompiler(ctx, l, facts, update)
 	}
-	return l, b.solvePip(ctx, l, k)
+	// pip packages are chosen on the image's own layers, the compiler's among them.
+	if err := b.addCompiler(ctx, l, facts, update); err != nil {
+		return nil, err
+	}
+	expected := l.Compiler != ""
+	if err := b.solvePip(ctx, l, k); err != nil {
+		return nil, err
+	}
+	if len(l.Pip) > 0 && p.needsCompiler(l) != expected {
+		return l, b.addCompiler(ctx, l, facts, update)
+	}
+	return l, nil
 }
 
 // solveConda puts the conda packages into l.
-func (b *builder) solveConda(ctx context.Context, l *lock.Lock, base baseImage, k kept) error {
-	context, err := b.project.solveContext(from(base.Base), k)
+func (b *builder) solveConda(ctx context.Context, l *lock.Lock, k kept) error {
+	context, err := b.project.solveContext(from(l.Base), k)
 	if err != nil {
 		return err
 	}
-	resolve := ""
-	if !base.known() {
-		resolve = base.Reference
-	}
-	answer, s, err := b.choose(ctx, "choosing the packages", context, resolve)
+	_, s, err := b.choose(ctx, "choosing the packages", context, "")
 	if err != nil {
 		return err
-	}
-	if resolve != "" && answer.Digest != "" {
-		l.Base.Digest = repository(base.Reference) + "@" + answer.Digest
 	}
 	takeConda(l, s)
 	return nil
@@ -209,8 +229,11 @@ var word = lazyregexp.New(`[A-Za-z0-9_][A-Za-z0-9_.-]*`)
 
 // noSolution makes an error of a solver's text, with the lines that it is about.
 func (p *Project) noSolution(kind, text string) error {
-	if kind == "base" {
-		return fmt.Errorf("%s: %s", p.Options.Base, text)
+	switch kind {
+	case "base":
+		return fmt.Errorf("%s: no image can be made of this base image: %s", p.Options.Base, text)
+	case "apt":
+		return p.aptError(text)
 	}
 	if what := map[string]string{
 		"channel": "the packages of the channels cannot be listed",
@@ -257,7 +280,7 @@ func (b *builder) job(title string, context *dockerfiles.Context) buildkit.Job {
 	p := b.project
 	return buildkit.Job{
 		Title: title, Dockerfile: context.Dockerfile, Files: context.Files,
-		Platform:    map[string]string{"linux-64": "linux/amd64", "linux-aarch64": "linux/arm64"}[p.Options.Platform],
+		Platform:    platforms[p.Options.Platform],
 		Secrets:     b.request.Sources.secrets(p.Environment),
 		Proxy:       b.request.Sources.Proxy,
 		HostNetwork: b.request.Sources.needsHostNetwork(p.Environment),

@@ -78,6 +78,9 @@ type Solve struct {
 // Image is what an image's Dockerfile is written from.
 type Image struct {
 	Base, ToolboxBase string
+	// User is the one that the base image names, where it is not root: the
+	// steps run as root, and the image has the base's user.
+	User string
 	// Layers are installed in this order: what changes rarely comes first.
 	Layers []Layer
 	// EnvDir is the environment's folder, EnvName what conda calls it.
@@ -95,7 +98,7 @@ type Image struct {
 
 // Layer is one step of an image, with the list of packages that it installs.
 type Layer struct {
-	// Kind is conda or pip.
+	// Kind is apt, conda or pip.
 	Kind string
 	// Title says in a person's words what the step does.
 	Title string
@@ -106,6 +109,7 @@ type Layer struct {
 
 // The kinds of layers.
 const (
+	KindApt   = "apt"
 	KindConda = "conda"
 	KindPip   = "pip"
 )
@@ -119,6 +123,21 @@ func RenderSolve(s Solve) (*Context, error) {
 	files := toolbox()
 	files[RequestFile] = s.Request
 	return render("solve.Dockerfile.tmpl", s, files)
+}
+
+// RenderSolveApt writes the Dockerfile that chooses Debian packages.
+func RenderSolveApt(s Solve) (*Context, error) {
+	files := toolbox()
+	files[RequestFile] = s.Request
+	return render("solve-apt.Dockerfile.tmpl", s, files)
+}
+
+// RenderBase writes the Dockerfile that looks at the base image. No program of
+// it is run: it may have none that runs. Request is not used.
+func RenderBase(s Solve) (*Context, error) {
+	files := toolbox()
+	files[RequestFile] = s.Request
+	return render("base.Dockerfile.tmpl", s, files)
 }
 
 // RenderSolvePip writes the Dockerfile that chooses pip packages: in a stage
@@ -151,7 +170,7 @@ func RenderImage(i Image) (*Context, error) {
 func imageFiles(i Image) (map[string][]byte, error) {
 	files := toolbox()
 	for _, layer := range i.Layers {
-		if layer.Kind != KindConda && layer.Kind != KindPip {
+		if !slices.Contains([]string{KindApt, KindConda, KindPip}, layer.Kind) {
 			return nil, fmt.Errorf("no such kind of layer: %q", layer.Kind)
 		}
 		files[layer.File] = layer.Content
@@ -169,6 +188,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"variable":  variable,
 		"label":     label,
 		"value":     value,
+		"user":      user,
 
 		"cachedomain": cacheDomain,
 	}).ParseFS(templateFiles, "*.tmpl"))

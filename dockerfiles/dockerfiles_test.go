@@ -12,6 +12,7 @@ func image() Image {
 		Base: "nvidia/cuda:12.4.1-base-ubuntu22.04@sha256:" + strings.Repeat("0123456789abcdef", 4), ToolboxBase: "debian:bookworm-slim",
 		EnvDir: "/opt/conda/envs/Train-1", EnvName: "Train-1", CondaCommand: true,
 		Layers: []Layer{
+			{Kind: KindApt, Title: "install the apt packages", File: "apt.json", Content: []byte("{}")},
 			{Kind: KindConda, Title: "install Miniconda", File: "miniconda.json", Content: []byte("{}")},
 			{Kind: KindConda, Title: "install the large conda packages", File: "heavy.json", Content: []byte("{}")},
 			{Kind: KindPip, Title: "install the pip packages", File: "pip.json", Content: []byte("{}")},
@@ -77,7 +78,7 @@ func TestValuesAreRefused(t *testing.T) {
 		"a file's name":               func(i *Image) { i.Layers[0].File = "../a,target=/etc" },
 		"a module that is an option":  func(i *Image) { i.Imports = []string{"-c"} },
 		"a module that is a command":  func(i *Image) { i.Imports = []string{"torch; evil"} },
-		"a kind":                      func(i *Image) { i.Layers[0].Kind = "apt" },
+		"a kind":                      func(i *Image) { i.Layers[0].Kind = "rpm" },
 		"a cache domain":              func(i *Image) { i.CacheDomain = "a,uid=0" },
 		"a line break in a label":     func(i *Image) { i.Labels = []Pair{{"a", "b\nc"}} },
 		"a line separator in a label": func(i *Image) { i.Labels = []Pair{{"a", "b\u0085c"}} },

@@ -21,6 +21,7 @@ var (
 	variablePattern  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	labelPattern     = lazyregexp.New(`^[a-z0-9][a-z0-9.-]*$`)
 	titlePattern     = lazyregexp.New(`^[A-Za-z0-9 ,.:/()_+-]+$`)
+	userPattern      = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?$`)
 	moduleName       = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 )
 
@@ -38,6 +39,7 @@ var (
 	directory = bare("folder", directoryPattern)
 	file      = bare("file name", filePattern)
 	variable  = bare("variable's name", variablePattern)
+	user      = bare("user", userPattern)
 	label     = bare("label's name", labelPattern)
 )
 

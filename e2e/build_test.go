@@ -25,6 +25,7 @@ import (
 // Commands of the scripts of builds:
 //
 //	forget NAME...          remove the images of these environments before and after the script
+//	baseimage NAME PLATFORM FOLDER  make an image of a folder, by its Dockerfile or of its files
 //	look FILE IMAGE         write the image's configuration and history, as JSON, into FILE
 //	contents FILE IMAGE     write the names of all files of the image's layers into FILE
 //	nowhere IMAGE TEXT...   fail where a TEXT is in a layer, a name or the configuration
@@ -34,6 +35,7 @@ import (
 //	                        with a password, goes to VARIABLE, host and port to VARIABLE_HOST
 func init() {
 	commands["forget"] = cmdForget
+	commands["baseimage"] = cmdBaseImage
 	commands["look"] = cmdLook
 	commands["contents"] = cmdContents
 	commands["nowhere"] = cmdNowhere

@@ -2,6 +2,7 @@ package buildkit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,8 @@ type Answer struct {
 	// Digest is "sha256:HEX" of the image that resolve named, as its registry
 	// has it.
 	Digest string
+	// User is the one that this image's commands run as, "" for root.
+	User string
 }
 
 // File builds job's target and gives the file at path of it. Nothing is kept
@@ -39,7 +42,7 @@ func (b *Builder) File(ctx context.Context, job Job, path, resolve string) (Answ
 	noOutput := func() *output { return nil }
 	_, err := b.build(ctx, job, noOutput, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
 		if resolve != "" {
-			if answer.Digest, noBase = resolveDigest(ctx, c, resolve, job.Mirrors); noBase != nil {
+			if answer.Digest, answer.User, noBase = resolveImage(ctx, c, resolve, job.Mirrors); noBase != nil {
 				return nil, noBase
 			}
 		}
@@ -60,23 +63,29 @@ func (b *Builder) File(ctx context.Context, job Job, path, resolve string) (Answ
 	return answer, err
 }
 
-func resolveDigest(ctx context.Context, c gateway.Client, name string, mirrors map[string]string) (string, error) {
+func resolveImage(ctx context.Context, c gateway.Client, name string, mirrors map[string]string) (digest, user string, err error) {
 	asked := name
 	if mirror, ok := mirrors[name]; ok {
 		asked = mirror
 	}
 	named, err := reference.ParseNormalizedNamed(asked)
 	if err != nil {
-		return "", fmt.Errorf("%q is no name of an image: %w", name, err)
+		return "", "", fmt.Errorf("%q is no name of an image: %w", name, err)
 	}
-	_, digest, _, err := c.ResolveImageConfig(ctx, reference.TagNameOnly(named).String(), sourceresolver.Opt{
+	_, found, data, err := c.ResolveImageConfig(ctx, reference.TagNameOnly(named).String(), sourceresolver.Opt{
 		LogName:  "find the base image " + name,
 		ImageOpt: &sourceresolver.ResolveImageOpt{ResolveMode: "default"},
 	})
 	if err != nil {
-		return "", &baseError{name: name, asked: asked, err: err}
+		return "", "", &baseError{name: name, asked: asked, err: err}
 	}
-	return digest.String(), nil
+	var image struct {
+		Config struct{ User string } `json:"config"`
+	}
+	if err := json.Unmarshal(data, &image); err != nil {
+		return "", "", &baseError{name: name, asked: asked, err: err}
+	}
+	return found.String(), image.Config.User, nil
 }
 
 // Image builds job's target as an image called names, after job.Check has been

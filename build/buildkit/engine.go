@@ -31,6 +31,8 @@ type Image struct {
 	Labels        map[string]string
 	// Platform is linux/amd64 or linux/arm64.
 	Platform string
+	// User is the one that commands run as, "" for root.
+	User string
 }
 
 // ErrNoImage says that the engine has no such image.
@@ -89,7 +91,7 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 		Platform: found.Os + "/" + found.Architecture,
 	}
 	if found.Config != nil {
-		img.Labels = found.Config.Labels
+		img.Labels, img.User = found.Config.Labels, found.Config.User
 	}
 	return img, nil
 }

@@ -41,13 +41,17 @@ var (
 	md5Form        = lazyregexp.New(`^[0-9a-f]{32}$`)
 	// The values below become arguments, file names and parts of URLs.
 	condaNameForm = lazyregexp.New(`^[a-z0-9_][a-z0-9._-]*$`)
-	pipNameForm   = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	versionForm   = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*$`)
-	buildForm     = lazyregexp.New(`^[A-Za-z0-9_.+]+$`)
-	subdirForm    = lazyregexp.New(`^[a-z0-9]+(?:-[a-z0-9]+)?$`)
-	fileForm      = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*\.(?:conda|tar\.bz2)$`)
-	vcsCommit     = lazyregexp.New(`@[0-9a-f]{40}(?:#|$)`)
-	printable     = lazyregexp.New(`^[\x20-\x7e]*$`)
+	userForm      = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?$`)
+	// Debian policy 5.6.1 and 5.6.12; the architecture is another one's.
+	debianNameForm    = lazyregexp.New(`^[a-z0-9][a-z0-9+.-]*[a-z0-9+.](?::[a-z0-9]+)?$`)
+	debianVersionForm = lazyregexp.New(`^[0-9][A-Za-z0-9.+:~-]*$`)
+	pipNameForm       = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	versionForm       = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*$`)
+	buildForm         = lazyregexp.New(`^[A-Za-z0-9_.+]+$`)
+	subdirForm        = lazyregexp.New(`^[a-z0-9]+(?:-[a-z0-9]+)?$`)
+	fileForm          = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*\.(?:conda|tar\.bz2)$`)
+	vcsCommit         = lazyregexp.New(`@[0-9a-f]{40}(?:#|$)`)
+	printable         = lazyregexp.New(`^[\x20-\x7e]*$`)
 )
 
 // platforms are those that crun makes images for, by conda's names.
@@ -90,6 +94,13 @@ func (l *Lock) check() []problem {
 	if !json.Valid(l.Request.Environment) {
 		c.add([]any{"request", "environment"}, "is not JSON")
 	}
+	for i, p := range l.Apt {
+		c.match(debianNameForm, p.Name, "a Debian package's name", "apt", i, "name")
+		c.match(debianVersionForm, p.Version, "a Debian package's version", "apt", i, "version")
+	}
+	if !slices.Contains([]string{"", "apt", "conda", "base", "environment"}, l.Compiler) {
+		c.add([]any{"compiler"}, "is %q; allowed are apt, conda, base, environment", l.Compiler)
+	}
 	for i, p := range l.Miniconda {
 		c.pkg(l, p, "miniconda", i)
 	}
@@ -108,6 +119,9 @@ func (c *checker) base(b Base) {
 	}
 	if b.Digest != "" {
 		c.match(repoDigestForm, b.Digest, "NAME@sha256: and 64 hexadecimal digits", "base", "digest")
+	}
+	if b.User != "" {
+		c.match(userForm, b.User, "a user, with a group perhaps", "base", "user")
 	}
 	if b.ImageID != "" {
 		c.match(digestForm, b.ImageID, "sha256: and 64 hexadecimal digits", "base", "image_id")

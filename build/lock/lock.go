@@ -35,6 +35,12 @@ type Lock struct {
 	Indexes []string `yaml:"indexes,omitempty"`
 	// Request is what was asked for; Explain needs it.
 	Request Request `yaml:"request"`
+	// Apt are the Debian packages that are added to the base, in a layer of
+	// their own, by name.
+	Apt []DebianPackage `yaml:"apt,omitempty"`
+	// Compiler says where the image has its C compiler from: apt, conda, base,
+	// environment, or "" for none that crun knows of.
+	Compiler string `yaml:"compiler,omitempty"`
 	// Miniconda are the packages of /opt/conda, in a layer of their own.
 	Miniconda []Package `yaml:"miniconda,omitempty"`
 	// Conda are the environment's conda packages.
@@ -51,6 +57,16 @@ type Base struct {
 	Digest string `yaml:"digest,omitempty"`
 	// ImageID is the engine's "sha256:HEX", kept where there is no Digest.
 	ImageID string `yaml:"image_id,omitempty"`
+	// User is the one that the image names for its commands, "" for root.
+	User string `yaml:"user,omitempty"`
+}
+
+// DebianPackage is one package of Debian's or Ubuntu's archives.
+type DebianPackage struct {
+	Name    string `yaml:"name"`
+	Version string `yaml:"version"`
+	// Auto tells that it was not asked for: another one needs it.
+	Auto bool `yaml:"auto,omitempty"`
 }
 
 // Package is one conda package: all that a client needs to fetch, check and

@@ -26,11 +26,13 @@ func example() *Lock {
 	}
 	return &Lock{
 		Version: Version, Key: request.Key(), Platform: "linux-64", Python: "3.9.18",
-		Base:     Base{Reference: "debian:bookworm-slim", Digest: "docker.io/library/debian@sha256:" + digits("1", 64)},
+		Base:     Base{Reference: "debian:bookworm-slim", Digest: "docker.io/library/debian@sha256:" + digits("1", 64), User: "1000:100"},
 		Virtual:  []string{"__linux=0", "__glibc=2.36", "__cuda=12.4"},
 		Channels: []string{"conda-forge", "https://mirror.example.edu/lab"},
 		Indexes:  []string{"pypi", "https://download.example.org/whl/cu121"},
 		Request:  request,
+		Apt:      []DebianPackage{{Name: "libgl1", Version: "1.6.0-1"}, {Name: "git", Version: "1:2.39.5-0+deb12u2"}, {Name: "liberror-perl", Version: "0.17029-2", Auto: true}},
+		Compiler: "base",
 		Miniconda: []Package{{
 			Name: "conda", Version: "24.1.2", Build: "py39hf3d152e_0", Channel: "conda-forge", Subdir: "linux-64",
 			File: "conda-24.1.2-py39hf3d152e_0.conda", SHA256: digits("2", 64),
@@ -58,7 +60,7 @@ func example() *Lock {
 func TestGolden(t *testing.T) {
 	golden.Check(t, "crun.lock", string(example().Marshal()))
 	// A change here makes every image in the world be built again.
-	if digest := example().Digest(); digest != "sha256:ade7424b41981bdcd667ecb2f2b7198fcae0a2042bc2be7bf08382f3dd9d3c5e" {
+	if digest := example().Digest(); digest != "sha256:9e777f86173b6c268842352f777f722202e89686b36b6cac3c8bf3d296e3ebcd" {
 		t.Errorf("the digest is %s", digest)
 	}
 }

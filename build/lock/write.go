@@ -40,6 +40,7 @@ func (l *Lock) Marshal() []byte {
 func (l *Lock) canonical() *Lock {
 	c := *l
 	c.Virtual = slices.Sorted(slices.Values(l.Virtual))
+	c.Apt = slices.SortedFunc(slices.Values(l.Apt), func(a, b DebianPackage) int { return strings.Compare(a.Name, b.Name) })
 	c.Miniconda = slices.SortedFunc(slices.Values(l.Miniconda), comparePackages)
 	c.Conda = slices.SortedFunc(slices.Values(l.Conda), comparePackages)
 	c.Pip = slices.Clone(l.Pip)

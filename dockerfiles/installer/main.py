@@ -2,6 +2,8 @@
 
     solve REQUEST SOLUTION      choose the conda packages of an environment
     solve-pip REQUEST SOLUTION  choose the pip packages of an environment whose conda packages are installed
+    solve-apt REQUEST SOLUTION  choose the Debian packages of an image
+    apt LIST                    install Debian packages
     conda LIST                  install conda packages
     pip LIST                    install pip packages into a conda environment
 
@@ -40,13 +42,23 @@ def main(command, *arguments):
         os.makedirs(folder, exist_ok=True)
     sources.use_certificates()
     sources.use_logins()
-    if command in ("solve", "solve-pip"):
+    if command == "solve-apt":
+        import apt
+
+        request, solution = arguments
+        with open(solution, "w", encoding="utf-8") as file:
+            json.dump(apt.solve_request(read(request)), file)
+    elif command in ("solve", "solve-pip"):
         import solve
 
         request, solution = arguments
         answer = (solve.solve if command == "solve" else solve.solve_pip)(read(request))
         with open(solution, "w", encoding="utf-8") as file:
             json.dump(answer, file)
+    elif command == "apt":
+        import apt
+
+        apt.install_list(read(arguments[0]))
     elif command == "conda":
         import conda
 

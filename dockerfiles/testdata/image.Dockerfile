@@ -35,6 +35,15 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=cache,id=crun-apt-v1-lab-1,target=/run/crun/cache/apt,sharing=shared \
+    --mount=type=secret,id=crun-apt,target=/run/crun/apt.sed \
+    --mount=type=bind,source=apt.json,target=/run/crun/list.json \
+    : 'install the apt packages' && \
+    /run/crun/toolbox/opt/crun/installer/start apt /run/crun/list.json
+RUN --mount=type=tmpfs,target=/run \
+    --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
+    --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
+    --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
     --mount=type=cache,id=crun-rattler-v1-lab-1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=miniconda.json,target=/run/crun/list.json \
     : 'install Miniconda' && \

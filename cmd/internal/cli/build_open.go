@@ -56,7 +56,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	project, err := build.Open(file, build.Options{
 		Base: firstOf(o.base, section.Base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
 		Python: o.python, Platform: platform, Miniconda: true,
-		Extras:      build.Extras{Apt: section.Apt, Compiler: section.Compiler, CUDA: section.CUDA, Check: section.Check},
+		Extras:      build.Extras{Apt: section.Apt, AptPlace: section.Origin["apt"].String(), Compiler: section.Compiler, CUDA: section.CUDA, Check: section.Check},
 		CacheDomain: cfg.CacheDomain,
 	})
 	if err != nil {
