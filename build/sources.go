@@ -35,6 +35,8 @@ type Sources struct {
 	// CA is a bundle of certificates in PEM, or nil.
 	CA    []byte
 	Proxy buildkit.Proxy
+	// ProxyFrom is the file of a tool that Proxy was taken from, or "".
+	ProxyFrom string
 	// Tools is what conda's, pip's and curl's own files say. The fields above
 	// come before them.
 	Tools toolfiles.Files

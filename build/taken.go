@@ -42,6 +42,9 @@ func (s Sources) taken(env *environment.Environment) []string {
 	if machines != nil {
 		say("the login at "+strings.Join(machines, ", "), s.Tools.LoginsFrom)
 	}
+	if s.ProxyFrom != "" {
+		say("the proxy", s.ProxyFrom)
+	}
 	if found != nil {
 		notes = append(notes, "taking "+strings.Join(found, "; "))
 	}

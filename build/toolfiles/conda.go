@@ -129,8 +129,7 @@ func (r *reader) condarc(path, text string) {
 				to     *string
 			}{{"http", &c.HTTP}, {"https", &c.HTTPS}} {
 				if server := r.expand(servers[proxy.scheme]); server != "" {
-					*proxy.to = server
-					took()
+					*proxy.to, c.ProxyFrom = server, path
 				}
 			}
 		}
@@ -164,7 +163,6 @@ func (r *reader) verify(from, value string) {
 	}
 	if bundle := r.path(value); bundle != "" {
 		r.files.Conda.Bundle = bundle
-		took(&r.files.Conda.From, from)
 	}
 }
 

@@ -59,12 +59,9 @@ func (r *reader) pip() {
 			p.TrustedHosts = strings.Fields(values[key])
 			took()
 		case key == "cert":
-			if p.Bundle = r.path(values[key]); p.Bundle != "" {
-				took()
-			}
+			p.Bundle = r.path(values[key])
 		case key == "proxy":
-			p.Proxy = values[key]
-			took()
+			p.Proxy, p.ProxyFrom = values[key], from[key]
 		}
 	}
 }

@@ -59,8 +59,10 @@ type Conda struct {
 	// Bundle is the path of a bundle of certificates, or "".
 	Bundle      string
 	HTTP, HTTPS string // proxies
-	// From are the files, far to near.
-	From []string
+	// From are the files that say where channels are, far to near; ProxyFrom is
+	// the nearest that names a proxy.
+	From      []string
+	ProxyFrom string
 }
 
 // Pip is what pip's files and variables say. Addresses may hold credentials.
@@ -71,8 +73,10 @@ type Pip struct {
 	TrustedHosts []string
 	Bundle       string
 	Proxy        string
-	// From are the files and variables, far to near.
-	From []string
+	// From are the files and variables that say where packages are; ProxyFrom is
+	// the one that names the proxy.
+	From      []string
+	ProxyFrom string
 }
 
 // Login is an entry of .netrc.

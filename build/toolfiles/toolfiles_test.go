@@ -50,7 +50,7 @@ func TestCondarcsNearOverFar(t *testing.T) {
 		Channels: map[string]string{"a": "https://far/a", "b": "https://near/b"},
 		Multi:    map[string][]string{"defaults": {"https://root/pkgs/main"}, "lab": {"https://lab/x", "conda-forge"}},
 		Bundle:   "/home/ada/near.pem", HTTP: "http://p:1", HTTPS: "http://p:2",
-		From: []string{"/etc/conda/.condarc", "/opt/conda/.condarc", "/home/ada/.config/conda/condarc.d/1.yml", "/home/ada/.condarc", "/srv/rc"},
+		From: []string{"/etc/conda/.condarc", "/opt/conda/.condarc", "/home/ada/.condarc", "/srv/rc"}, ProxyFrom: "/home/ada/.config/conda/condarc.d/1.yml",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -87,7 +87,7 @@ func TestPipConfs(t *testing.T) {
 	want := Pip{
 		Index: "https://near/simple?a=1", Extra: []string{"https://u:p%20x@one/simple", "https://two/simple"},
 		FindLinks: []string{"https://links/page"}, TrustedHosts: []string{"far", "far2"}, Bundle: "/venv/ca.pem", Proxy: "http://p:1",
-		From: []string{"/home/ada/.config/pip/pip.conf", "/etc/pip.conf", "/venv/pip.conf", "PIP_PROXY"},
+		From: []string{"/home/ada/.config/pip/pip.conf", "/etc/pip.conf"}, ProxyFrom: "PIP_PROXY",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

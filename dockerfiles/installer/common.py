@@ -1,9 +1,14 @@
 """What all parts of the installer share."""
+import base64
 import functools
 import json
+import netrc
 import os
 import subprocess
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 
 
 TOOLS_UV = "/run/crun/toolbox/opt/crun/site-packages/bin/uv"
@@ -56,14 +61,14 @@ class Sources:
     def use_logins(self):
         """Lets every program know the logins, in files that are memory."""
         home = os.environ["HOME"]
-        netrc = os.path.join(home, ".netrc")
-        with private_file(netrc) as file:
+        logins = os.path.join(home, ".netrc")
+        with private_file(logins) as file:
             for login in self.logins:
                 words = [f"machine {login['Machine']}"]
                 words += [f"{word} {quoted(login[key])}" for word, key in (("login", "Login"), ("password", "Password")) if login[key]]
                 file.write(" ".join(words) + "\n")
         if self.logins:
-            os.environ["NETRC"] = netrc
+            os.environ["NETRC"] = logins
         with private_file(os.path.join(home, ".gitconfig")) as file:
             for address, header in self.git.items():
                 file.write(f'[http "{address}"]\n\textraHeader = "{header}"\n')
@@ -150,6 +155,29 @@ def to_environment(arguments, variables):
         else:
             kept.append(word)
     return kept, found
+
+
+def refusal(url):
+    """What a server says to a request for url in the place of an answer, or ""."""
+    scheme, separator, rest = url.partition("://")
+    account, _, place = rest.rpartition("@")
+    request = urllib.request.Request(scheme + separator + place)
+    if not account:
+        try:
+            login = netrc.netrc(os.environ["NETRC"]).authenticators(urllib.parse.urlsplit(url).hostname)
+        except (KeyError, OSError, netrc.NetrcParseError):
+            login = None
+        account = f"{login[0]}:{login[2]}" if login else ""
+    if account:
+        code = base64.b64encode(urllib.parse.unquote(account).encode()).decode()
+        request.add_header("Authorization", "Basic " + code)
+    try:
+        with urllib.request.urlopen(request, timeout=30):
+            return ""
+    except urllib.error.HTTPError as error:
+        return f"{error.code} {error.reason}"
+    except (OSError, ValueError):
+        return ""
 
 
 sources = Sources()

@@ -12,7 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from common import EXTRA_INDEX, Failure, TOOLS_UV, compile_bytecode, python_of, sources, to_environment
+from common import EXTRA_INDEX, Failure, TOOLS_UV, compile_bytecode, python_of, refusal, sources, to_environment
 from progress import LARGE, Bar
 
 CACHE = "/run/crun/cache/uv"
@@ -94,7 +94,7 @@ def compile_requirements(request, prefix, notes):
         if "No solution found" in text:
             words = set(re.findall(r"[a-z0-9][a-z0-9.-]*", text.lower()))
             text += "".join(f"\nconda brings {name} {version}" for name, version in sorted(kept.items()) if name in words)
-            raise NoSolution(text)
+            raise NoSolution(text + refusals(request["indexes"], text))
         if "Failed to fetch" in text:
             raise Unreachable(text)
         found = ask_pip(prefix, requirements, request)
@@ -136,6 +136,20 @@ def check_hashes(lines, entries):
                 f"{entry['name']} {entry.get('version', '')}: none of its files has a hash that the environment file names; "
                 "the file on the index is another one than was meant: look why before you change the hash")
         entry["hashes"] = kept
+
+
+def refusals(indexes, text):
+    """A line for each index that lets nobody in: for uv such a one has no packages."""
+    missing = re.search(r"([a-z0-9][a-z0-9._-]*) was not found in", text)
+    if not missing:
+        return ""
+    said = ""
+    names = {**{sources.index(url): sources.index_name(url) for url in indexes}, **{url: EXTRA_INDEX for url in sources.extra_indexes}}
+    for url, name in names.items():
+        answer = refusal(f"{url.rstrip('/')}/{missing.group(1)}/")
+        if answer.startswith(("401", "403", "407")):
+            said += f"\n{name} answers {answer}: its login (.netrc, pip.conf, config.yaml or the address) is missing or wrong"
+    return said
 
 
 def stand_ins(provided, folder):

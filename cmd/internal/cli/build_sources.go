@@ -57,11 +57,12 @@ func (app *App) sourcesOf(cfg *config.Config, secrets []string) (build.Sources, 
 	sources := build.Sources{
 		Conda: cfg.Mirrors.Conda, Apt: cfg.Mirrors.Apt, PipIndex: cfg.Mirrors.Pip.IndexURL, PipExtra: cfg.Mirrors.Pip.ExtraIndexURLs,
 		URLs: cfg.Mirrors.URLs, Registries: cfg.Mirrors.Registry, Tools: tools,
-		Proxy: buildkit.Proxy{
-			HTTP:  cmp.Or(cfg.Proxy.HTTP, tools.Conda.HTTP, tools.Pip.Proxy),
-			HTTPS: cmp.Or(cfg.Proxy.HTTPS, tools.Conda.HTTPS, tools.Pip.Proxy),
-			No:    cfg.Proxy.No,
-		},
+		Proxy: buildkit.Proxy{HTTP: cfg.Proxy.HTTP, HTTPS: cfg.Proxy.HTTPS, No: cfg.Proxy.No},
+	}
+	if cfg.Proxy.HTTP == "" && cfg.Proxy.HTTPS == "" {
+		sources.Proxy.HTTP = cmp.Or(tools.Conda.HTTP, tools.Pip.Proxy)
+		sources.Proxy.HTTPS = cmp.Or(tools.Conda.HTTPS, tools.Pip.Proxy)
+		sources.ProxyFrom = cmp.Or(tools.Conda.ProxyFrom, tools.Pip.ProxyFrom)
 	}
 	if cfg.CA != "" {
 		if sources.CA, err = os.ReadFile(cfg.CA); err != nil {
