@@ -1,8 +1,10 @@
 package build
 
 import (
+	"os"
 	"path/filepath"
 
+	"crun.dev/crun/build/condaprefix"
 	"crun.dev/crun/build/environment"
 )
 
@@ -19,11 +21,47 @@ func Lint(file string, options Options) ([]environment.Finding, error) {
 
 // LintText is Lint for a text that messages call file.
 func LintText(text []byte, file string, options Options) ([]environment.Finding, error) {
-	folder, err := filepath.Abs(filepath.Dir(file))
+	opts, err := readOptions(file, options)
 	if err != nil {
 		return nil, err
 	}
-	return environment.Lint(text, environment.Options{
+	return environment.Lint(text, opts)
+}
+
+// FixText makes the safe fixes of a text that messages call file. It writes
+// nothing.
+func FixText(text []byte, file string, options Options) (*environment.Fixed, error) {
+	opts, err := readOptions(file, options)
+	if err != nil {
+		return nil, err
+	}
+	return environment.FixAll(text, opts)
+}
+
+// ReadEnvironment gives the content of an environment file, or as much of it as
+// is refused for its length.
+func ReadEnvironment(file string) ([]byte, error) { return readEnvironment(file) }
+
+// readOptions are how an environment file is read.
+func readOptions(file string, options Options) (environment.Options, error) {
+	folder, err := filepath.Abs(filepath.Dir(file))
+	return environment.Options{
 		File: file, FolderName: filepath.Base(folder), Python: options.Python, Platform: options.Platform,
-	})
+		ReadFile: readRequirements, Exists: exists, Installed: installed,
+	}, err
+}
+
+// installed reads a conda prefix of this machine for environment.Options.
+func installed(prefix string) func(name string) (version string, requires []string, ok bool) {
+	if !filepath.IsAbs(prefix) {
+		return nil
+	}
+	there, err := condaprefix.ReadPackages(os.DirFS(prefix))
+	if err != nil {
+		return nil
+	}
+	return func(name string) (string, []string, bool) {
+		pkg, ok := there.Package(name)
+		return pkg.Version, pkg.Depends, ok
+	}
 }

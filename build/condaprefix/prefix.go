@@ -63,6 +63,27 @@ var ErrNoPrefix = errors.New("is no conda environment: it has no conda-meta fold
 // Read reads the prefix whose root is fsys. The error is ErrNoPrefix, or names
 // the file that cannot be read.
 func Read(fsys fs.FS) (*Prefix, error) {
+	p, err := ReadPackages(fsys)
+	if err != nil {
+		return nil, err
+	}
+	owner := map[string]bool{}
+	for _, pkg := range p.Packages {
+		for _, d := range pkg.distributions {
+			owner[d.folder] = true
+		}
+	}
+	if err := p.readHistory(fsys); err != nil {
+		return nil, err
+	}
+	if err := p.readState(fsys); err != nil {
+		return nil, err
+	}
+	return p, p.readDistributions(fsys, owner)
+}
+
+// ReadPackages is Read for Packages alone.
+func ReadPackages(fsys fs.FS) (*Prefix, error) {
 	entries, err := fs.ReadDir(fsys, "conda-meta")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNoPrefix
@@ -71,7 +92,6 @@ func Read(fsys fs.FS) (*Prefix, error) {
 		return nil, err
 	}
 	p := &Prefix{}
-	owner := map[string]bool{}
 	for _, entry := range entries {
 		if entry.IsDir() || path.Ext(entry.Name()) != ".json" {
 			continue
@@ -80,22 +100,13 @@ func Read(fsys fs.FS) (*Prefix, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range pkg.distributions {
-			owner[d.folder] = true
-		}
 		p.Packages = append(p.Packages, pkg)
 	}
 	if len(p.Packages) == 0 {
 		return nil, ErrNoPrefix
 	}
 	slices.SortFunc(p.Packages, func(a, b Package) int { return strings.Compare(a.Name, b.Name) })
-	if err := p.readHistory(fsys); err != nil {
-		return nil, err
-	}
-	if err := p.readState(fsys); err != nil {
-		return nil, err
-	}
-	return p, p.readDistributions(fsys, owner)
+	return p, nil
 }
 
 // Package gives the package of that name.

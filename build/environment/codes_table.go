@@ -212,6 +212,17 @@ there. conda-forge asks for nothing.`,
 		"https://www.anaconda.com/legal and https://github.com/anaconda/conda-anaconda-tos",
 	},
 	{
+		"full-export", SeverityNote,
+		"the file is a full export, which names what comes along by itself too",
+		`"conda env export" writes down every package of one system on one day. Most of them came with another one, and a pin
+of each is one more way for the file to have no solution elsewhere. "crun lint --fix" leaves Python, torch, what chooses CUDA,
+numpy and other libraries that code imports by name, all pip packages, and whatever no other package of the file requires,
+each in its version; crun.lock pins the rest. What requires what is read in the prefix that the file names, where it is on
+this machine, and in a table of common packages otherwise; a package that neither knows stays. "crun init --from-conda"
+does the same for an environment that is there, with what you asked conda for.`,
+		"the packages' own metadata in conda-forge, defaults, pytorch and nvidia",
+	},
+	{
 		"key-ignored", SeverityNote,
 		"a key of another tool, which is passed over",
 		`Some tools read the same file and have keys of their own (platforms and category are conda-lock's). They say nothing

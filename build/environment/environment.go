@@ -169,6 +169,10 @@ type Options struct {
 	// Exists tells whether there is a file or folder at path, which is as for
 	// ReadFile. nil means that nobody looks.
 	Exists func(path string) bool
+	// Installed, where it is not nil, gives what is installed in a conda prefix
+	// of this machine: the version of a package by name, what it requires, and
+	// whether it is there. It gives nil where there is no such prefix.
+	Installed func(prefix string) func(name string) (version string, requires []string, ok bool)
 }
 
 // Python gives the spec of the environment's Python.

@@ -38,6 +38,10 @@ type Finding struct {
 	// two findings whose edits touch the same text, one can be applied; the
 	// file is then read anew. No secret is in it.
 	Fix *yamlfile.Fix
+
+	// unknown are the packages of a full export that stay because nothing is
+	// known of them.
+	unknown []string
 }
 
 // String gives "FILE:LINE:COLUMN: SEVERITY: MESSAGE (CODE)".

@@ -4,12 +4,14 @@ import (
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // lint looks for what can be parsed but was hardly meant. The facts that it
 // rests on stand, each with its source, in the files facts_*.go.
 func (p *parser) lint() {
 	p.lintChannels()
+	p.lintExport()
 	p.lintBuilds()
 	p.lintTorch()
 	p.lintPytorchChannel()
@@ -26,17 +28,23 @@ func (p *parser) lint() {
 func (p *parser) lintBuilds() {
 	var first CondaSpec
 	count := 0
+	specs := map[string]CondaSpec{}
 	for _, spec := range p.env.Conda {
-		if spec.Build == "" || strings.Contains(spec.Build, "*") || !strings.ContainsAny(spec.Build, "0123456789") {
+		specs[spec.Name] = spec
+	}
+	var edits []yamlfile.Edit
+	for _, spec := range p.env.Conda {
+		if !spec.PinsBuild() {
 			continue
 		}
 		if count++; count == 1 {
 			first = spec
 		}
+		edits = append(edits, p.rewriteItem(spec.Pos, withoutBuild(spec, specs))...)
 	}
 	if count > 0 {
 		p.find("build-pins", SeverityNote, first.Pos,
-			`%d packages ask for one exact build, which another system or a later day may not have; crun.lock pins builds by itself: "conda env export --no-builds" leaves them out`, count)
+			`%d packages ask for one exact build, which another system or a later day may not have; crun.lock pins builds by itself: "conda env export --no-builds" leaves them out`, count).Fix = fix(true, edits)
 	}
 }
 

@@ -88,6 +88,8 @@ type parser struct {
 	channelPos []yamlfile.Position
 	// lines are those of doc.Text, once line was called.
 	lines []string
+	// prefix is the file's, as written.
+	prefix string
 	// including are the files that are being read, outermost first; includes
 	// counts all that were.
 	including []string
@@ -225,6 +227,7 @@ func (p *parser) root(root *yaml.Node) {
 	p.code = codeBadVariable
 	p.variables(values["variables"])
 	if prefix := values["prefix"]; prefix != nil {
+		p.prefix = strings.TrimSpace(yamlfile.Resolve(prefix.Value).Value)
 		p.find("prefix-ignored", SeverityNote, p.doc.At(prefix.Key), "prefix is a folder of the machine that the file was exported on; it is not used and can go").Fix = fix(true, p.removeKey(prefix))
 	}
 }
@@ -274,6 +277,12 @@ func (p *parser) name(entry *yamlfile.Pair) {
 		return
 	}
 	if err := checkName(name, p.doc.At(entry.Value)); err != nil {
+		var e *yamlfile.Error
+		if base := safeName(path.Base(name)); errors.As(err, &e) && strings.Contains(name, "/") {
+			// "conda env export" writes the folder of an environment that has
+			// no name.
+			e.Fix = fix(true, p.replaceItem(e.Position, name, base))
+		}
 		p.errs = append(p.errs, coded(err, p.code))
 		return
 	}

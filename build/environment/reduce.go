@@ -8,14 +8,28 @@ import (
 // Needed gives the names, of packages that are installed together, that are to
 // be asked for so that all others come along: those that keep tells of, those
 // that nothing else requires, and one of each ring of packages that require
-// each other. requires gives what a package requires; names that are not there
-// do not matter. The order is that of names.
+// each other. requires gives what a package requires; it is also asked about
+// packages that are not there, which may have been taken out since: what
+// belongs to them is not needed either. The order is that of names.
 func Needed(names []string, keep func(name string) bool, requires func(name string) []string) []string {
+	there := map[string]bool{}
+	for _, name := range names {
+		there[name] = true
+	}
 	required := map[string]bool{}
 	for _, name := range names {
-		for _, other := range requires(name) {
-			if other != name {
-				required[other] = true
+		for _, next := range requires(name) {
+			if next == name {
+				continue
+			}
+			required[next] = true
+			if there[next] {
+				continue
+			}
+			// By way of one that is not there. Over several the ways get long,
+			// and what "some build requires" adds up.
+			for _, far := range requires(next) {
+				required[far] = required[far] || far != name
 			}
 		}
 	}

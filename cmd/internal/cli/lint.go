@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ type lintOptions struct {
 	platform         string
 	python           string
 	warningsAsErrors bool
+	fix, dryRun      bool
 	output           string
 }
 
@@ -33,15 +35,28 @@ write instead and its code. Neither an engine nor a network is needed. Without a
 FILE the environment file of the working directory is checked; - is standard
 input.
 
+With --fix what has one safe remedy is changed in the file, whose comments and
+order stay. Of a full "conda env export" it leaves Python, torch, CUDA, the pip
+packages and what nothing else in the file requires. The file as it was is kept
+as FILE.orig.
+
 The exit code is 1 where there is an error, and 0 with warnings and notes alone.`,
 		Example: `  crun lint
   crun lint environment.yml envs/*.yml --warnings-as-errors
   crun lint -o json | jq -r '.findings[] | select(.severity != "note").message'
-  crun lint --explain torch-python`,
+  crun lint --explain torch-python
+  crun lint --fix
+  crun lint --fix --dry-run environment.yml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			o.files = args
 			if cmd.Flags().Changed("explain") && len(args) > 0 {
 				return usagef(cmd, "--explain takes one code and no file; leave %q out", args[0])
+			}
+			if o.dryRun && !o.fix {
+				return usagef(cmd, "--dry-run shows what --fix would change; give both")
+			}
+			if o.fix && slices.Contains(args, "-") {
+				return usagef(cmd, "--fix changes files, and - is standard input; name the file")
 			}
 			return o.check(cmd)
 		},
@@ -52,6 +67,9 @@ The exit code is 1 where there is an error, and 0 with warnings and notes alone.
 			if cmd.Flags().Changed("explain") {
 				return app.explainCode(cmd, o.explain, o.output)
 			}
+			if o.fix {
+				return app.fixFiles(o)
+			}
 			return app.lint(o)
 		},
 	}
@@ -60,6 +78,8 @@ The exit code is 1 where there is an error, and 0 with warnings and notes alone.
 	flags.StringVar(&o.platform, "platform", "linux-64", "read selectors such as \"# [linux64]\" for this `PLATFORM`: linux-64 or linux-aarch64")
 	flags.StringVar(&o.python, "python", "", "take this `VERSION` of Python where a file names none (default "+environment.DefaultPython+")")
 	flags.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "count warnings as errors")
+	flags.BoolVar(&o.fix, "fix", false, "change the files where that is safe, and keep each as FILE.orig")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "with --fix: print what would change, and change nothing")
 	addOutputFlag(cmd, &o.output)
 	_ = cmd.RegisterFlagCompletionFunc("explain", completeCodes)
 	_ = cmd.RegisterFlagCompletionFunc("platform", cobra.FixedCompletions(lintPlatforms, cobra.ShellCompDirectiveNoFileComp))

@@ -16,6 +16,8 @@ type lintReport struct {
 	Warnings int           `json:"warnings"`
 	Notes    int           `json:"notes"`
 	Findings []findingJSON `json:"findings"`
+	// Fixed are what --fix has changed, or would.
+	Fixed []findingJSON `json:"fixed,omitempty"`
 }
 
 type findingJSON struct {
@@ -53,10 +55,14 @@ func (r *lintReport) add(file string, findings []environment.Finding, warningsAs
 		default:
 			r.Notes++
 		}
-		r.Findings = append(r.Findings, findingJSON{
-			File: f.Pos.File, Line: f.Pos.Line, Column: f.Pos.Column,
-			Severity: f.Severity, Code: f.Code, Message: f.Message, Fix: f.Fix, text: f.String(),
-		})
+		r.Findings = append(r.Findings, newFindingJSON(f))
+	}
+}
+
+func newFindingJSON(f environment.Finding) findingJSON {
+	return findingJSON{
+		File: f.Pos.File, Line: f.Pos.Line, Column: f.Pos.Column,
+		Severity: f.Severity, Code: f.Code, Message: f.Message, Fix: f.Fix, text: f.String(),
 	}
 }
 
