@@ -33,8 +33,8 @@ type Request struct {
 // Limits bound what a step may take of the engine's host.
 type Limits struct {
 	// Memory is in bytes, CPUs whole ones; 0 is no bound.
-	Memory int64
-	CPUs   int
+	Memory int64 `json:"memory"`
+	CPUs   int   `json:"cpus"`
 }
 
 // Result is an image.

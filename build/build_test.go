@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+
+	"crun.dev/crun/dockerfiles"
 )
 
 func TestBuildAndBuildAgain(t *testing.T) {
@@ -38,6 +41,25 @@ func TestBuildAndBuildAgain(t *testing.T) {
 	}
 	if _, err := e.Image(t.Context(), "lab/train:v2"); err != nil {
 		t.Errorf("the image that was there did not get the further name: %v", err)
+	}
+}
+
+// Bounds reach the steps and decide nothing about the image.
+func TestLimits(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), Limits: Limits{Memory: 1 << 30, CPUs: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range slices.Concat(e.solves, e.pips, e.builds) {
+		if got := strings.Join(strings.Fields(string(job.Secrets[dockerfiles.SecretLimits])), ""); got != `{"memory":1073741824,"cpus":2}` {
+			t.Errorf("%s is told %q", job.Title, got)
+		}
+	}
+	if _, err := Build(t.Context(), noSolver{t}, e, Request{Project: open(t, file), Limits: Limits{Memory: 2 << 30}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := (&builder{project: open(t, file)}).job("", &dockerfiles.Context{}).Secrets[dockerfiles.SecretLimits]; ok {
+		t.Error("a step without bounds is told some")
 	}
 }
 

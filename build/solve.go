@@ -278,10 +278,14 @@ func repository(reference string) string {
 // job is what all builds of the project share.
 func (b *builder) job(title string, context *dockerfiles.Context) buildkit.Job {
 	p := b.project
+	secrets := b.request.Sources.secrets(p.Environment)
+	if b.request.Limits != (Limits{}) {
+		secrets[dockerfiles.SecretLimits] = encode(b.request.Limits)
+	}
 	return buildkit.Job{
 		Title: title, Dockerfile: context.Dockerfile, Files: context.Files,
 		Platform:    platforms[p.Options.Platform],
-		Secrets:     b.request.Sources.secrets(p.Environment),
+		Secrets:     secrets,
 		Proxy:       b.request.Sources.Proxy,
 		HostNetwork: b.request.Sources.needsHostNetwork(p.Environment),
 		Hidden:      b.request.Sources.file(p.Environment).Hidden,

@@ -59,6 +59,8 @@ const (
 	SecretSources = "crun-sources"
 	// SecretApt is what AptMirrors makes.
 	SecretApt = "crun-apt"
+	// SecretLimits is JSON: what a step may take of the engine's host.
+	SecretLimits = "crun-limits"
 	// SecretPipConf is a pip.conf for the toolbox.
 	SecretPipConf = "crun-pip"
 )

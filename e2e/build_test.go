@@ -28,6 +28,7 @@ import (
 //	baseimage NAME PLATFORM FOLDER  make an image of a folder, by its Dockerfile or of its files
 //	look FILE IMAGE         write the image's configuration and history, as JSON, into FILE
 //	contents FILE IMAGE     write the names of all files of the image's layers into FILE
+//	sdist VARIABLE FOLDER...  serve an index of source archives, made of folders NAME-VERSION
 //	nowhere IMAGE TEXT...   fail where a TEXT is in a layer, a name or the configuration
 //	replace FILE OLD NEW    replace a text of a file
 //	index VARIABLE NAME VERSION  serve an index with a pure wheel NAME, and a wheel
@@ -41,6 +42,7 @@ func init() {
 	commands["nowhere"] = cmdNowhere
 	commands["replace"] = cmdReplace
 	commands["index"] = cmdIndex
+	commands["sdist"] = cmdSdist
 }
 
 func dockerClient(ts *testscript.TestScript) *client.Client {

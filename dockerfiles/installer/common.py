@@ -206,7 +206,7 @@ def compile_bytecode(prefix):
     # Files that are no valid Python (templates, tests for Python 2) are common
     # and harmless, so neither their messages nor the exit code matter.
     subprocess.run(
-        [python, "-E", "-s", "-m", "compileall", "-q", "-j", "0", *libraries],
+        [python, "-E", "-s", "-m", "compileall", "-q", "-j", str(len(os.sched_getaffinity(0))), *libraries],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
     )
     print(f"compile {time.monotonic() - start:.1f} s", flush=True)

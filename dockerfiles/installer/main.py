@@ -19,6 +19,7 @@ import traceback
 TOOLS = "/run/crun/toolbox/opt/crun"
 sys.path.insert(0, TOOLS + "/site-packages")
 
+import limits  # noqa: E402
 from common import Failure, sources  # noqa: E402
 
 
@@ -85,7 +86,7 @@ def run():
 
 
 if __name__ == "__main__":
-    code = run()
+    code = limits.run(limits.read(), run)
     sys.stdout.flush()
     sys.stderr.flush()
     # Not sys.exit: rattler's threads may meet an interpreter that is shutting

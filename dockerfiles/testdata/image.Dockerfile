@@ -35,6 +35,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=cache,id=crun-apt-v1-lab-1,target=/run/crun/cache/apt,sharing=shared \
     --mount=type=secret,id=crun-apt,target=/run/crun/apt.sed \
     --mount=type=bind,source=apt.json,target=/run/crun/list.json \
@@ -44,6 +45,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=cache,id=crun-rattler-v1-lab-1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=miniconda.json,target=/run/crun/list.json \
     : 'install Miniconda' && \
@@ -52,6 +54,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=cache,id=crun-rattler-v1-lab-1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=heavy.json,target=/run/crun/list.json \
     : 'install the large conda packages' && \
@@ -60,6 +63,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=cache,id=crun-uv-v1-lab-1,target=/run/crun/cache/uv,sharing=shared \
     --mount=type=bind,source=pip.json,target=/run/crun/list.json \
     : 'install the pip packages' && \

@@ -36,6 +36,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
     --mount=type=secret,id=crun-sources,target=/run/crun/sources.json \
+    --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=request.json,target=/run/crun/request.json \
     : 'choose the conda packages' && \
