@@ -47,6 +47,9 @@ type Result struct {
 	// Lock is the digest of crun.lock, LockFile the file.
 	Lock     string `json:"lock"`
 	LockFile string `json:"lock_file"`
+	// PythonPath are folders, absolute, whose packages a run imports from the
+	// project itself ("-e ."): the image has what they need alone.
+	PythonPath []string `json:"python_path,omitempty"`
 	// Built tells whether anything was built; false means that the image was
 	// there.
 	Built bool `json:"built"`
@@ -240,7 +243,7 @@ func (b *builder) names(digest string) []string {
 
 func (b *builder) result(id, digest string) Result {
 	names := b.names(digest)
-	return Result{ID: id, Tag: names[0], Names: names, Lock: digest, LockFile: b.project.LockFile}
+	return Result{ID: id, Tag: names[0], Names: names, Lock: digest, LockFile: b.project.LockFile, PythonPath: b.project.PythonPath()}
 }
 
 // baseImage is the base image as the engine knows it.

@@ -62,7 +62,7 @@ func pipOptionsOf(env *environment.Environment) pipOptions {
 	var more, other, solve []string
 	for _, section := range env.Pip {
 		for _, r := range section.Requirements {
-			if r.Kind != environment.PipOption {
+			if r.Kind != environment.PipOption || r.Path != "" {
 				continue
 			}
 			switch name, value, _ := strings.Cut(r.Text, " "); name {

@@ -50,7 +50,11 @@ func (p *Project) pipRequest(k kept) pipRequest {
 		Prefix: p.Environment.EnvDir(), Indexes: options.indexes, PipOptions: options.other,
 		Constraints: constraintLines(p.Environment), PipSolve: options.solve,
 	}
+	request.Local, _ = p.localSources()
 	for _, r := range pipPackages(p.Environment) {
+		if r.Path != "" {
+			continue
+		}
 		request.Pip = append(request.Pip, p.lockedLine(r.Text, packageLine(r), k))
 	}
 	for _, d := range k.distributions {
@@ -92,7 +96,7 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 			})
 		}
 	}
-	heavyPip, restPip := splitHeavyPip(l.Conda, l.Pip)
+	heavyPip, restPip := splitHeavyPip(l.Conda, slices.DeleteFunc(slices.Clone(l.Pip), isLocal))
 	var pipNeeds []string
 	if len(heavyPip) > 0 {
 		pipNeeds = []string{"python"}
@@ -100,9 +104,13 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	heavy, rest := splitHeavy(l.Conda, pipNeeds...)
 	conda(condaRoot, "miniconda.json", "install Miniconda", l.Miniconda)
 	conda(env.EnvDir(), "heavy.json", "install the large conda packages", heavy)
-	pip("heavypip.json", "install the large pip packages", heavyPip, len(restPip) == 0)
+	pip("heavypip.json", "install the large pip packages", heavyPip, len(restPip) == 0 && !slices.ContainsFunc(l.Pip, isLocal))
 	conda(env.EnvDir(), "conda.json", "install the conda packages", rest)
-	pip("pip.json", "install the pip packages", restPip, true)
+	layer, files, hasLocal := p.localLayer(l)
+	pip("pip.json", "install the pip packages", restPip, !hasLocal)
+	if hasLocal {
+		image.Layers, image.Local = append(image.Layers, layer), files
+	}
 	for _, v := range env.Variables {
 		image.Variables = append(image.Variables, dockerfiles.Pair{Name: v.Name, Value: v.Value})
 	}
@@ -154,3 +162,6 @@ func (p *Project) Dockerfile() (context *dockerfiles.Context, next string, err e
 	context, err = dockerfiles.RenderImage(p.image(p.Lock))
 	return context, "", err
 }
+
+// isLocal tells whether a distribution lies on this machine.
+func isLocal(d lock.Distribution) bool { return d.Path != "" }

@@ -35,6 +35,8 @@ type pipRequest struct {
 	PipSolve    []string `json:"pip_solve,omitempty"`
 	// Locked are distributions that are preferred to other versions.
 	Locked []distribution `json:"locked"`
+	// Local are folders and files of this machine.
+	Local []localPackage `json:"local,omitempty"`
 }
 
 // aptRequest is the question for Debian packages, each NAME or NAME=VERSION.
@@ -99,12 +101,14 @@ type condaPackage struct {
 
 // distribution is lock.Distribution in JSON.
 type distribution struct {
-	Name    string   `json:"name"`
-	Version string   `json:"version,omitempty"`
-	Index   string   `json:"index,omitempty"`
-	URL     string   `json:"url,omitempty"`
-	Hashes  []string `json:"hashes,omitempty"`
-	Markers string   `json:"markers,omitempty"`
+	Name     string   `json:"name"`
+	Version  string   `json:"version,omitempty"`
+	Index    string   `json:"index,omitempty"`
+	URL      string   `json:"url,omitempty"`
+	Hashes   []string `json:"hashes,omitempty"`
+	Markers  string   `json:"markers,omitempty"`
+	Path     string   `json:"path,omitempty"`
+	Editable bool     `json:"editable,omitempty"`
 }
 
 // condaList is what a layer of conda packages installs.

@@ -64,6 +64,9 @@ type Project struct {
 	// LockError says why, where there is one that cannot.
 	Lock      *lock.Lock
 	LockError error
+	// folder is File's, absolute; local is what lies on this machine.
+	folder string
+	local  []local
 }
 
 // FindFile gives the environment file that path names: itself, or the one in
@@ -131,17 +134,22 @@ func Open(file string, options Options) (*Project, error) {
 	if unsupported := env.Unsupported(); len(unsupported) > 0 {
 		return nil, errors.Join(unsupported...)
 	}
+	locals, notes, err := readLocals(env, folder)
+	if err != nil {
+		return nil, err
+	}
+	findings = append(findings, notes...)
 	if err := checkPython(env, options.Python); err != nil {
 		return nil, err
 	}
 	p := &Project{
 		File: file, LockFile: filepath.Join(filepath.Dir(file), lockName(file)),
-		Environment: env, Findings: findings, Options: options,
+		Environment: env, Findings: findings, Options: options, folder: folder, local: locals,
 	}
 	p.Request = lock.Request{
 		Environment: json.RawMessage(env.Canonical()), Base: options.Base, Python: options.Python,
 		Platform: options.Platform, Apt: options.Apt, Compiler: word3(options.Compiler),
-		Miniconda: options.Miniconda, LayoutVersion: LayoutVersion,
+		Miniconda: options.Miniconda, LayoutVersion: LayoutVersion, Local: p.lockedLocals(),
 	}
 	if len(env.Channels) == 0 {
 		p.Request.Channels = channelsOf(env)

@@ -67,7 +67,8 @@ func (p *Project) pipContext(l *lock.Lock, k kept) (*dockerfiles.Context, error)
 		}
 	}
 	image := p.image(&expected)
-	image.Layers = slices.DeleteFunc(image.Layers, func(layer dockerfiles.Layer) bool { return layer.Kind == dockerfiles.KindPip })
+	image.Layers = slices.DeleteFunc(image.Layers, func(layer dockerfiles.Layer) bool { return layer.Kind != dockerfiles.KindConda })
+	_, image.Local = p.localSources()
 	return dockerfiles.RenderSolvePip(image, encode(p.pipRequest(k)))
 }
 
@@ -218,7 +219,7 @@ func takePip(l *lock.Lock, s solution) {
 		l.Indexes = s.Indexes
 	}
 	for _, d := range s.Pip {
-		if d.URL == "" && !slices.Contains(l.Indexes, d.Index) {
+		if d.URL == "" && d.Path == "" && !slices.Contains(l.Indexes, d.Index) {
 			l.Indexes = append(l.Indexes, d.Index) // a page of links
 		}
 		l.Pip = append(l.Pip, lock.Distribution(d))

@@ -96,11 +96,17 @@ type Image struct {
 	Imports []string
 	// CacheDomain is as for Solve.
 	CacheDomain string
+	// Local are the files of the project's folders that steps take, by their
+	// place in the context, which is below LocalFolder.
+	Local map[string][]byte
 }
+
+// LocalFolder is where the context has the project's folders.
+const LocalFolder = "local"
 
 // Layer is one step of an image, with the list of packages that it installs.
 type Layer struct {
-	// Kind is apt, conda or pip.
+	// Kind is apt, conda, pip or local.
 	Kind string
 	// Title says in a person's words what the step does.
 	Title string
@@ -114,6 +120,7 @@ const (
 	KindApt   = "apt"
 	KindConda = "conda"
 	KindPip   = "pip"
+	KindLocal = "local"
 )
 
 // Pair is a name with its value.
@@ -172,10 +179,16 @@ func RenderImage(i Image) (*Context, error) {
 func imageFiles(i Image) (map[string][]byte, error) {
 	files := toolbox()
 	for _, layer := range i.Layers {
-		if !slices.Contains([]string{KindApt, KindConda, KindPip}, layer.Kind) {
+		if !slices.Contains([]string{KindApt, KindConda, KindPip, KindLocal}, layer.Kind) {
 			return nil, fmt.Errorf("no such kind of layer: %q", layer.Kind)
 		}
 		files[layer.File] = layer.Content
+	}
+	for name, content := range i.Local {
+		if !strings.HasPrefix(name, LocalFolder+"/") {
+			return nil, fmt.Errorf("no place of the project's files: %q", name)
+		}
+		files[name] = content
 	}
 	return files, nil
 }

@@ -31,6 +31,7 @@ import (
 //	sdist VARIABLE FOLDER...  serve an index of source archives, made of folders NAME-VERSION
 //	nowhere IMAGE TEXT...   fail where a TEXT is in a layer, a name or the configuration
 //	replace FILE OLD NEW    replace a text of a file
+//	wheel FOLDER NAME VERSION    write a pure wheel into FOLDER
 //	index VARIABLE NAME VERSION  serve an index with a pure wheel NAME, and a wheel
 //	                        NAMEurl that needs it by its address. The index's own,
 //	                        with a password, goes to VARIABLE, host and port to VARIABLE_HOST
@@ -41,6 +42,7 @@ func init() {
 	commands["contents"] = cmdContents
 	commands["nowhere"] = cmdNowhere
 	commands["replace"] = cmdReplace
+	commands["wheel"] = cmdWheel
 	commands["index"] = cmdIndex
 	commands["sdist"] = cmdSdist
 }
@@ -175,6 +177,12 @@ func pureWheel(ts *testscript.TestScript, name, version, metadata string) []byte
 	}
 	ts.Check(archive.Close())
 	return data.Bytes()
+}
+
+func cmdWheel(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 3, "wheel FOLDER NAME VERSION")
+	file := path.Join(ts.MkAbs(args[0]), args[1]+"-"+args[2]+"-py3-none-any.whl")
+	ts.Check(os.WriteFile(file, pureWheel(ts, args[1], args[2], ""), 0o644))
 }
 
 func cmdIndex(ts *testscript.TestScript, neg bool, args []string) {

@@ -182,10 +182,10 @@ torchaudio of the other side do not fit it. Keep one of them.`,
 	},
 	{
 		"editable-installed", SeverityNote,
-		"\"-e\" stands before a repository",
+		"\"-e\" stands before what is no folder of the project",
 		`pip clones such a repository beside the environment, so that its code can be changed there. In an image nobody
 changes it: the repository is installed as a package, as without "-e". To work on its code, clone it into the project and
-write "-e ./FOLDER".`,
+write "-e ./FOLDER". A folder outside of the project is installed too: a run does not see it.`,
 		"https://pip.pypa.io/en/stable/topics/vcs-support/",
 	},
 	{

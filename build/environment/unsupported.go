@@ -53,9 +53,6 @@ func (e *Environment) isSource(address string) bool {
 
 // unsupported says why crun does not build the line, or "".
 func (r PipRequirement) unsupported() string {
-	if r.isLocal() {
-		return "is not supported yet: the build does not see the folder"
-	}
 	switch r.Kind {
 	case PipFile, PipConstraint:
 		return "cannot be read here"

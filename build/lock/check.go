@@ -189,7 +189,7 @@ func (c *checker) pkg(l *Lock, p Package, list string, i int) {
 func (c *checker) distribution(l *Lock, d Distribution, i int) {
 	at := func(field string) []any { return []any{"pip", i, field} }
 	c.match(pipNameForm, d.Name, "a pip package's name", at("name")...)
-	if d.Version != "" || d.URL == "" {
+	if d.Version != "" || d.URL == "" && d.Path == "" {
 		c.match(versionForm, d.Version, "a version", at("version")...)
 	}
 	c.match(printable, d.Markers, "printable text", at("markers")...)
@@ -197,6 +197,10 @@ func (c *checker) distribution(l *Lock, d Distribution, i int) {
 		c.match(digestForm, h, "sha256: and 64 hexadecimal digits", "pip", i, "hashes", j)
 	}
 	switch {
+	case d.Path != "":
+		if !printable.MatchString(d.Path) || d.URL != "" || d.Index != "" {
+			c.add(at("path"), "is %q; allowed is a path, without index and url", d.Path)
+		}
 	case d.URL == "":
 		// Without hashes: some indexes and pages of links publish none.
 		if !slices.Contains(l.Indexes, d.Index) {

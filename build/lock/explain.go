@@ -175,6 +175,7 @@ func explainRest(old, now Request) []string {
 			changes = append(changes, fmt.Sprintf("%s changed from %s to %s", field.name, orNone(field.old), orNone(field.now)))
 		}
 	}
+	changes = append(changes, explainLocals(old.Local, now.Local)...)
 	for _, name := range without(now.canonical().Apt, old.Apt) {
 		changes = append(changes, "apt package "+name+" added")
 	}
@@ -195,4 +196,16 @@ func orNone(value string) string {
 		return "none"
 	}
 	return value
+}
+
+// explainLocals says which folders and files have changed; that one was added
+// or removed is a pip line.
+func explainLocals(old, now []Local) []string {
+	var changes []string
+	for _, l := range now {
+		if i := slices.IndexFunc(old, func(o Local) bool { return o.Path == l.Path }); i >= 0 && old[i] != l {
+			changes = append(changes, l.Path+" changed")
+		}
+	}
+	return changes
 }

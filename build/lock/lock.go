@@ -118,6 +118,12 @@ type Distribution struct {
 	Hashes []string `yaml:"hashes,omitempty"`
 	// Markers is an environment marker (PEP 508), or "".
 	Markers string `yaml:"markers,omitempty"`
+	// Path is where a folder, wheel or archive lies, from the lock's folder,
+	// or absolute; then Index and URL are "".
+	Path string `yaml:"path,omitempty"`
+	// Editable is a folder that a run imports from the project itself: the
+	// image has its dependencies and what it is called.
+	Editable bool `yaml:"editable,omitempty"`
 }
 
 // Digest is "sha256:HEX" of Marshal(): the value of the image's label

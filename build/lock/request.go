@@ -31,11 +31,24 @@ type Request struct {
 	// Compiler is "true" or "false" where somebody has said whether the image
 	// gets a C compiler, else "".
 	Compiler string `json:"compiler,omitempty" yaml:"compiler,omitempty"`
+	// Local are the folders and files of this machine that the environment
+	// names, by their paths.
+	Local []Local `json:"local,omitempty" yaml:"local,omitempty"`
 	// Miniconda says whether conda itself goes into /opt/conda.
 	Miniconda bool `json:"miniconda" yaml:"miniconda"`
 	// LayoutVersion changes when crun's Dockerfile makes other images of the
 	// same request.
 	LayoutVersion int `json:"layout" yaml:"layout"`
+}
+
+// Local is a folder or file of this machine. The digests are "sha256:HEX".
+type Local struct {
+	// Path is from the lock's folder, or absolute.
+	Path string `json:"path" yaml:"path"`
+	// Digest is of what a build is sent, Metadata of the part that decides
+	// which packages it needs.
+	Digest   string `json:"digest" yaml:"digest"`
+	Metadata string `json:"metadata" yaml:"metadata"`
 }
 
 // Key is "sha256:" and the hexadecimal digest of the request's canonical JSON.

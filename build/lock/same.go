@@ -16,6 +16,7 @@ var (
 // SameConda tells whether two requests ask for the same conda packages from
 // the same channels, for the same base.
 func (r Request) SameConda(other Request) bool {
+	r.Local, other.Local = nil, nil
 	return r.part(noConda).Key() == other.part(noConda).Key()
 }
 
@@ -54,5 +55,9 @@ func (r Request) part(leftOut []string) Request {
 		r.Environment = encode(environment)
 	}
 	r.Apt, r.Compiler, r.LayoutVersion = nil, "", 0
+	r.Local = slices.Clone(r.Local)
+	for i := range r.Local {
+		r.Local[i].Digest = "" // the packages that it needs go by Metadata
+	}
 	return r
 }

@@ -6,6 +6,7 @@
     apt LIST                    install Debian packages
     conda LIST                  install conda packages
     pip LIST                    install pip packages into a conda environment
+    local LIST              install packages of the project's folders into one
 
 REQUEST, SOLUTION and LIST are JSON files; build/list.go is
 the other side. What a person should know is printed; a failure ends with
@@ -68,6 +69,10 @@ def main(command, *arguments):
         import pypi
 
         pypi.install_list(read(arguments[0]))
+    elif command == "local":
+        import local
+
+        local.install_list(read(arguments[0]))
     else:
         raise Failure(f"no such command: {command}")
 

@@ -12,6 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+import local
 from common import EXTRA_INDEX, Failure, TOOLS_UV, compile_bytecode, python_of, refusal, sources, to_environment
 from progress import LARGE, Bar
 
@@ -30,11 +31,11 @@ class Unreachable(Exception):
     """An index, or a file of one, cannot be fetched; the text says why."""
 
 
-def run_uv(*arguments, said=None):
+def run_uv(*arguments, said=None, more=None):
     """Runs uv; said, where there is one, gets each line that it prints when it does."""
     arguments, variables = to_environment(arguments, UV_VARIABLES)
     environment = {
-        **os.environ, **variables,
+        **os.environ, **(more or {}), **variables,
         "UV_CACHE_DIR": CACHE, "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
         **({} if said else {"UV_NO_PROGRESS": "1"}), "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": "300",
         # A busy mirror or proxy takes longer to answer than uv's 10 s.
@@ -60,27 +61,31 @@ def compile_requirements(request, prefix, notes):
     if any("git+" in line for line in request["pip"]) and not shutil.which("git"):
         raise NoSolution("the pip section names a repository (git+), and the base image has no git to fetch it with: "
                          "name a base image that has it (--base)")
+    places = request.get("local") or []
+    options = [*where(request["indexes"], request["pip_options"]), *local.links(places)]
+    lines = request["pip"] + [local.requirement(entry, python_of(prefix), options) for entry in places if entry["kind"] != "links"]
     provided = distributions(prefix)
-    dropped = replaced(request["pip"], provided, notes)
+    dropped = replaced(lines, provided, notes)
     held = replaced(request.get("constraints", []), provided, []) - dropped  # for who needs them
     dropped |= held
     kept = {name: version for name, version in provided.items() if name not in dropped}
     with tempfile.TemporaryDirectory(dir="/run/crun") as folder:
         requirements = os.path.join(folder, "requirements.in")
         with open(requirements, "w", encoding="utf-8") as file:
-            file.writelines(sources.private(line) + "\n" for line in request["pip"])
+            file.writelines(sources.private(line) + "\n" for line in lines)
         # What the output has from before is kept where it fits.
         output = os.path.join(folder, "requirements.txt")
         with open(output, "w", encoding="utf-8") as file:
-            file.writelines(f"{entry['name']}=={entry['version']}\n" for entry in request["locked"] if not entry.get("url"))
+            file.writelines(f"{entry['name']}=={entry['version']}\n" for entry in request["locked"] if entry.get("version") and entry.get("index"))
         result = run_uv(
             "pip", "compile", "--python", python_of(prefix), "--quiet", "--no-header", "--no-annotate", "--output-file", output,
             "--generate-hashes", "--emit-index-annotation", "--index-strategy", "unsafe-best-match",
-            *where(request["indexes"], request["pip_options"]), *request.get("pip_solve", []),
+            *options, *request.get("pip_solve", []),
             *stand_ins(kept, folder), *constraints(request, folder), requirements)
         if result.returncode == 0:
             with open(output, encoding="utf-8") as file:
                 entries = [entry for entry in parse(file.read()) if not entry.get("url", "").startswith("file://" + folder)]
+            local.settle(entries, places)
             check_hashes(request["pip"], entries)
             for entry in entries:
                 if entry.get("index") == EXTRA_INDEX:
@@ -91,6 +96,9 @@ def compile_requirements(request, prefix, notes):
                 for entry in entries if entry["name"] in held)
             return entries
         text = sources.public(result.stderr.strip()).replace(requirements, "the pip section")
+        for entry in places:
+            if entry["kind"] != "links":
+                text = local.shown(text, entry, local.place(entry))
         if "No solution found" in text:
             words = set(re.findall(r"[a-z0-9][a-z0-9.-]*", text.lower()))
             text += "".join(f"\nconda brings {name} {version}" for name, version in sorted(kept.items()) if name in words)
@@ -100,6 +108,7 @@ def compile_requirements(request, prefix, notes):
         found = ask_pip(prefix, requirements, request)
     if found is None:
         raise NoSolution(text)
+    local.settle(found, places)
     notes.append("uv does not take these requirements, so pip chose the packages: " + text.partition("\n")[0])
     return found
 
@@ -246,6 +255,7 @@ def ask_pip(prefix, requirements, request):
         result = subprocess.run(
             [python_of(prefix), "-E", "-s", "-m", "pip", "install", "--dry-run", "--quiet", "--no-input",
              "--disable-pip-version-check", "--no-cache-dir", *arguments, *request.get("pip_solve", []),
+             *local.links(request.get("local") or []),
              "--report", report.name, *constraints(request, folder), "-r", requirements],
             env={**os.environ, **variables, "TMPDIR": folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         if result.returncode:

@@ -32,7 +32,10 @@ type job struct {
 	home      string            // folder to make, or ""
 	arch      string            // the image's
 	share     bool              // the engine is on this machine
-	warnings  []string
+	// pythonPath are the folders of the project that the environment names
+	// with -e.
+	pythonPath []string
+	warnings   []string
 
 	store  *record.Store
 	client *monitor.Client // the run's monitor, nil with --dry-run
@@ -124,8 +127,9 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 		app.warn(err.Error())
 	}
 	request.Host, request.Image = hostOf(facts, machine), imageFacts(ref, image)
-	var err error
-	j.plan, j.warnings, err = plan.Make(*request)
+	app.addPythonPath(j, request)
+	made, warnings, err := plan.Make(*request)
+	j.plan, j.warnings = made, append(j.warnings, warnings...)
 	j.arch, j.share = cmp.Or(image.Architecture, facts.Arch), !facts.Remote
 	return err
 }
@@ -206,6 +210,7 @@ func (app *App) runImage(ctx context.Context, j *job, project string) (image eng
 		return image, ref, err
 	}
 	built, err := app.environmentImage(ctx, j.options, project)
+	j.pythonPath = built.PythonPath
 	if err != nil || built.ID == "" {
 		return engine.Image{}, "(not built yet)", err
 	}
@@ -234,6 +239,7 @@ func (app *App) environmentImage(ctx context.Context, o *runOptions, project str
 	}
 	if err == nil && result.ID == "" {
 		app.note("the image of %s would be built first: %s", b.request.Project.File, reason)
+		result.PythonPath = b.request.Project.PythonPath()
 	}
 	return result, errors.Join(err, b.engine.Close())
 }
