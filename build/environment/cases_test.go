@@ -21,7 +21,7 @@ type testCase struct {
 	want map[string]string
 }
 
-var caseFiles = []string{"testdata/cases.txtar", "testdata/slips.txtar", "testdata/odd.txtar"}
+var caseFiles = []string{"testdata/cases.txtar", "testdata/slips.txtar", "testdata/odd.txtar", "testdata/facts.txtar"}
 
 func readCases(t testing.TB, path string) []testCase {
 	data, err := os.ReadFile(path)

@@ -84,7 +84,8 @@ value of the file would hide the environment that was just built. Names that beg
 		codeTorchPython, SeverityError,
 		"this torch has no build for this Python",
 		`Each release of torch is built for some versions of Python and no others. Nothing can be installed then, so crun
-refuses before minutes are spent. The last torch is 2.14 for Python 3.10, 2.8 for 3.9, 2.4.1 for 3.8, 1.13.1 for 3.7 and 1.10.2
+refuses before minutes are spent. torch 2.9 and newer need Python 3.10, and 1.10 knows
+nothing newer than 3.9. The last torch is 2.14 for Python 3.10, 2.8 for 3.9, 2.4.1 for 3.8, 1.13.1 for 3.7 and 1.10.2
 for 3.6. Ask for a newer Python, or for that torch.`,
 		"the wheels for Linux that PyPI lists for torch",
 	},
@@ -118,6 +119,13 @@ are chosen with "- pytorch-cuda=12.4".`,
 		"https://conda-forge.org/docs/maintainer/knowledge_base/#cuda-builds",
 	},
 	{
+		"debian-name", SeverityWarning,
+		"a package of Debian among those of conda or pip",
+		`Names such as libgl1 and build-essential are those of apt; no conda channel and no index of Python packages has them. Put
+them into build.apt of the repository's profiles.yaml: they become a layer of their own, with their versions in the lock.`,
+		"https://packages.debian.org",
+	},
+	{
 		"duplicate", SeverityWarning,
 		"a package is asked for a second time",
 		`Both lines count: the solver has to meet them together, which fails where they differ and is a trap for whoever
@@ -132,11 +140,48 @@ other: "symbol not found" at the first call. Keep one of the two lines; conda's 
 		sourceConda + "#using-pip-in-an-environment",
 	},
 	{
+		"in-python", SeverityWarning,
+		"a module of Python itself, listed as a package",
+		`os, json, argparse and their like come with Python. What PyPI has under such a name is for Pythons of long ago (typing,
+enum34 and futures even break newer ones), is another project, or does not exist. Take the line out.`,
+		"https://docs.python.org/3/py-modindex.html",
+	},
+	{
 		"mixed-channels", SeverityWarning,
 		"conda-forge and Anaconda's defaults are both named",
 		`The two are built with different compilers and pins. Most packages work together by luck; those with C++ or MKL inside
 are the first that do not. Keep one of them, conda-forge as a rule.`,
 		"https://conda-forge.org/docs/user/tipsandtricks/#using-multiple-channels",
+	},
+	{
+		"mkl-symbol", SeverityWarning,
+		"this torch of the pytorch channel fails with MKL 2024.1 and later",
+		`The pytorch channel's builds before 2.4 take any MKL, and 2024.1 no longer has a symbol that they need: "undefined symbol:
+iJIT_NotifyEvent" at the first import of torch. Write "- mkl<2024.1". conda-forge's builds limit MKL themselves, pip's have it
+inside.`,
+		"https://github.com/pytorch/pytorch/issues/123097",
+	},
+	{
+		"numpy-2", SeverityWarning,
+		"a torch that is built against NumPy 1, and nothing keeps NumPy below 2",
+		`torch before 2.3 imports with NumPy 2 but cannot use it: "Failed to initialize NumPy: _ARRAY_API not found", and
+torch.from_numpy and DataLoader fail. Write "- numpy<2". Python 3.8 and older have no NumPy 2, and conda-forge's torch limits
+NumPy itself.`,
+		"https://github.com/pytorch/pytorch/issues/107302",
+	},
+	{
+		"opencv-twice", SeverityWarning,
+		"two packages that both bring the module cv2",
+		`opencv-python, opencv-contrib-python and their headless forms put the same files into the environment; which of them are
+there in the end is chance. Keep one: opencv-python-headless where no window is opened.`,
+		"https://github.com/opencv/opencv-python#installation-and-usage",
+	},
+	{
+		"other-project", SeverityWarning,
+		"a name that is another project's in PyPI",
+		`PyPI's apex and clip have nothing to do with NVIDIA's apex and OpenAI's CLIP, which are installed from their repositories.
+Name the repository, with a commit.`,
+		"https://github.com/NVIDIA/apex and https://github.com/openai/CLIP",
 	},
 	{
 		"other-platform", SeverityWarning,
@@ -167,11 +212,46 @@ or put the line under "- pip:".`,
 		"the package lists of conda-forge and PyPI",
 	},
 	{
+		"renamed", SeverityWarning,
+		"a package that has ended under this name",
+		`tensorflow-gpu has been a part of tensorflow since 2.1; what is left under the old name fails on purpose when it is
+installed. Write "- tensorflow".`,
+		"https://www.tensorflow.org/install/pip",
+	},
+	{
+		"setuptools-distutils", SeverityWarning,
+		"TensorBoard of this torch fails with newer setuptools",
+		`torch.utils.tensorboard before 1.11 looks for distutils.version, which setuptools 59.6 and later do not give: "module
+'distutils' has no attribute 'version'". Write "- setuptools<59.6".`,
+		"https://github.com/pytorch/pytorch/issues/69894",
+	},
+	{
+		"torch-cuda", SeverityWarning,
+		"a torch and a CUDA that were not published together",
+		`Each release of torch was published for two or three versions of CUDA. Another one is not found, or another build is taken
+than the one that was meant, often one for CPUs. The message names the versions that there are.`,
+		"https://github.com/pytorch/pytorch/blob/main/RELEASE.md",
+	},
+	{
+		"torch-exit", SeverityWarning,
+		"torch 1.7 with Python 3.9 dies at the end of a training",
+		`After any backward() the program ends with "terminate called without an active exception" or a segmentation fault, behind
+its last line, so that a finished training counts as failed. Take Python 3.8, or torch 1.8 or newer.`,
+		"https://github.com/pytorch/pytorch/issues/50858",
+	},
+	{
 		"torch-twice", SeverityWarning,
 		"torch is asked for from conda and from pip",
 		`pip's torch overwrites conda's and brings its own CUDA, so that gigabytes are installed to be hidden, and torchvision or
 torchaudio of the other side do not fit it. Keep one of them.`,
 		"https://pytorch.org/get-started/locally/",
+	},
+	{
+		"torchtext-ended", SeverityWarning,
+		"torchtext has no release for this torch",
+		`torchtext is no longer developed; its last release, 0.18, is for torch 2.3. Beside a newer torch its library does not load
+(undefined symbol). Take torch 2.3, or do without torchtext.`,
+		"https://github.com/pytorch/text",
 	},
 	{
 		"vcs-unpinned", SeverityWarning,
@@ -204,6 +284,21 @@ builds down. crun.lock pins files by itself. "conda env export --no-builds" leav
 		sourceConda + "#exporting-the-environment-yml-file",
 	},
 	{
+		"cuda-driver", SeverityNote,
+		"a CUDA that needs a new driver",
+		`A program that is built for CUDA 13 runs on NVIDIA driver 580.65.06 and newer alone; CUDA 12 needs 525.60.13 and CUDA 11
+450.80.02. nvidia-smi shows the driver of a machine. For older drivers choose builds of an older CUDA, such as
+"--index-url https://download.pytorch.org/whl/cu126".`,
+		"https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/",
+	},
+	{
+		"cuda-unused", SeverityNote,
+		"a CUDA of conda beside a torch of pip",
+		`pip's torch brings CUDA along, as packages nvidia-*, or inside. The cudatoolkit of conda is not looked for, and makes the
+image larger by some gigabytes. Take it out, unless another package needs it (CuPy, older TensorFlow).`,
+		"https://pytorch.org/get-started/locally/",
+	},
+	{
 		"defaults-terms", SeverityNote,
 		"a channel of Anaconda, which has terms of service",
 		`defaults is repo.anaconda.com's pkgs/main and pkgs/r. Their terms ask a licence of organisations of more than 200
@@ -230,6 +325,13 @@ that a build could follow.`,
 		"https://conda.github.io/conda-lock/src_environment_yml/",
 	},
 	{
+		"library-name", SeverityNote,
+		"a C library that has the name of a Python module",
+		`conda's lmdb, yaml, graphviz, igraph and some others are the C library or the program alone; the Python module is in another
+package (python-lmdb, pyyaml, python-graphviz). Importing it fails where only the library is there.`,
+		"https://conda-forge.org/feedstock-outputs/",
+	},
+	{
 		"local-path", SeverityNote,
 		"a folder or file beside the environment file",
 		`Whoever builds the environment elsewhere needs it too. In git beside the file it is fine; a folder of one machine is
@@ -242,6 +344,14 @@ not.`,
 		`conda would take its own configuration's channels, so that the file means one thing here and another there. crun takes
 conda-forge. Say so with "channels: [conda-forge]".`,
 		sourceConda,
+	},
+	{
+		"opencv-libgl", SeverityNote,
+		"opencv-python needs a library of the desktop",
+		`The wheels of opencv-python and opencv-contrib-python link libGL.so.1, which slim images lack: "ImportError: libGL.so.1: cannot
+open shared object file". Write opencv-python-headless, which is the same without windows, or have libgl1 and
+libglib2.0-0 in build.apt of profiles.yaml.`,
+		"https://github.com/opencv/opencv-python#installation-and-usage",
 	},
 	{
 		"pip-undeclared", SeverityNote,
@@ -262,6 +372,13 @@ out.`,
 		`conda then takes whatever python another package needs, or none at all. crun adds one (3.9, or --python). Write the
 version that the project was tried with: "- python=3.11".`,
 		sourceOwn,
+	},
+	{
+		"python-ended", SeverityNote,
+		"a version of Python that gets no more fixes",
+		`Channels and PyPI keep what they have for it, but new releases of packages have no build, so that the solver takes old ones of
+everything, or finds none.`,
+		"https://devguide.python.org/versions/",
 	},
 	{
 		"pytorch-channel-ended", SeverityNote,

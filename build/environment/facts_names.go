@@ -8,61 +8,47 @@ import (
 	"crun.dev/crun/internal/yamlfile"
 )
 
-// condaNames gives conda's name of packages that people know by PyPI's, or by
-// what they import. The pairs are common knowledge, not read from a channel:
-// they serve a warning alone, and nothing is replaced by them.
-var condaNames = map[string]string{
-	"torch":                          "pytorch",
-	"opencv-python":                  "opencv",
-	"opencv-python-headless":         "opencv",
-	"opencv-contrib-python":          "opencv",
-	"opencv-contrib-python-headless": "opencv",
-	"cv2":                            "opencv",
-	"tables":                         "pytables",
-	"psycopg2-binary":                "psycopg2",
-	"sklearn":                        "scikit-learn",
-	"pil":                            "pillow",
-	"bs4":                            "beautifulsoup4",
-}
-
-// sameInConda gives further pairs, of the same kind, for a package that is
-// asked for twice; they are no reason to speak of a name.
-var sameInConda = map[string]string{
-	"faiss-gpu":       "faiss",
-	"faiss-cpu":       "faiss",
-	"torch-geometric": "pyg",
-}
-
-// pypiNames gives PyPI's name of packages that people ask pip for by conda's, or
-// by what they import; what PyPI has under that name, if anything, is another
-// thing. As above, it serves a warning alone.
-var pypiNames = map[string]string{
-	"pytorch":  "torch",
-	"opencv":   "opencv-python",
-	"pytables": "tables",
-	"sklearn":  "scikit-learn",
-	"pil":      "pillow",
-	"cv2":      "opencv-python",
-}
-
 // lintNames looks for names of the other world.
 func (p *parser) lintNames() {
 	for _, spec := range p.env.Conda {
-		if name := condaNames[names.Distribution(spec.Name)]; name != "" {
+		name := names.Distribution(spec.Name)
+		switch other, library := condaNames[name], libraries[name]; {
+		case other != "":
 			p.find("pypi-name", SeverityWarning, spec.Pos,
-				`%s is PyPI's name; conda's is %s: write "- %s", or put %s under "- pip:"`, spec.Name, name, name, spec.Name).Fix = fix(false, p.renameItem(spec.Pos, spec.Name, name))
+				`%s is PyPI's name; conda's is %s: write "- %s", or put %s under "- pip:"`, spec.Name, other, other, spec.Name).Fix = fix(false, p.renameItem(spec.Pos, spec.Name, other))
+		case debianName.MatchString(name):
+			p.find("debian-name", SeverityWarning, spec.Pos,
+				"%s is Debian's name, which no conda channel has; put it into build.apt of profiles.yaml", spec.Name).Fix = fix(false, p.removeItem(spec.Pos))
+		case library != "" && spec.Version == "" && spec.Build == "" && !p.asksFor(library):
+			// With a version it is most likely what an export found.
+			p.find("library-name", SeverityNote, spec.Pos,
+				`%s is the C library or program in conda; the Python module is %s: write "- %s" where that is meant`, spec.Name, library, library).Fix = fix(false, p.renameItem(spec.Pos, spec.Name, library))
 		}
 	}
 	for _, section := range p.env.Pip {
 		for _, r := range section.Requirements {
-			switch name := pypiNames[r.Name]; {
+			name, known := pypiNames[r.Name]
+			project, other := otherProjects[r.Name]
+			switch {
 			case r.Kind != PipPackage:
-			case name != "":
+			case known && name == "":
+				p.find("conda-name", SeverityWarning, r.Pos, "%s is conda's, and PyPI has no such package; write it above, under dependencies", r.Name)
+			case known:
 				p.find("conda-name", SeverityWarning, r.Pos, `%s is not the name that PyPI has it under; write "- %s"`, r.Name, name).Fix = fix(false, p.renameItem(r.Pos, r.Name, name))
+			case other:
+				p.find("other-project", SeverityWarning, r.Pos, `what PyPI has as %s is not %s, which it does not have; write "- %s"`, r.Name, project.meant, project.write)
+			case r.Name == "tensorflow-gpu" && (r.version() == "" || lowest(r.version()).compare(tensorflowGPU) >= 0):
+				p.find("renamed", SeverityWarning, r.Pos, `tensorflow-gpu has ended, and its last version only fails; tensorflow itself runs on GPUs: write "- tensorflow"`).Fix = fix(false, p.renameItem(r.Pos, r.Name, "tensorflow"))
+			case debianName.MatchString(r.Name):
+				p.find("debian-name", SeverityWarning, r.Pos, "%s is Debian's name, which PyPI does not have; put it into build.apt of profiles.yaml", r.Name)
 			}
 		}
 	}
 }
+
+// tensorflowGPU is the release of tensorflow-gpu that does nothing but fail
+// (its own page of PyPI says so).
+var tensorflowGPU = release{2, 12}
 
 // renameItem is the edit that gives the package of the item at pos another name.
 func (p *parser) renameItem(pos yamlfile.Position, old, name string) []yamlfile.Edit {
@@ -97,7 +83,7 @@ func (p *parser) lintTwice() {
 	pip := map[string]PipRequirement{}
 	for _, section := range p.env.Pip {
 		for _, r := range section.Requirements {
-			if r.Name == "" {
+			if r.Name == "" || r.Kind == PipPackage && strings.Contains(r.Text, ";") && slices.Contains(inPython, r.Name) {
 				continue
 			}
 			for _, name := range []string{r.Name, condaNames[r.Name], sameInConda[r.Name]} {

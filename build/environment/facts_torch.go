@@ -2,6 +2,7 @@ package environment
 
 import (
 	"slices"
+	"strings"
 
 	"crun.dev/crun/internal/yamlfile"
 )
@@ -51,6 +52,7 @@ func (p *parser) checkTorch() {
 		for _, r := range section.Requirements {
 			if r.Name == "torch" {
 				p.torchNeedsPython(r.version(), python, r.Pos)
+				p.torchTooOld(r, python)
 			}
 		}
 	}
@@ -76,6 +78,50 @@ func (p *parser) torchNeedsPython(torch string, python CondaSpec, at yamlfile.Po
 		}
 		return
 	}
+}
+
+// firstTorch is the first release of torch with wheels for a Python; the same
+// source.
+var firstTorch = map[string]release{
+	"3.9":  {1, 7, 1},
+	"3.10": {1, 11},
+	"3.11": {1, 13},
+	"3.12": {2, 2},
+	"3.13": {2, 5},
+	"3.14": {2, 9},
+}
+
+// torchTooOld refuses a torch of PyPI that came before the Python. conda's is
+// built for other ones, and so may be one of another index.
+func (p *parser) torchTooOld(r PipRequirement, python CondaSpec) {
+	first, ok := firstTorch[minor(pinned(python.Version))]
+	if !ok || !isBelow(r.version(), first) || p.hasOwnIndex() {
+		return
+	}
+	message := "torch %s has no build for Python %s; the first that has one is %s"
+	args := []any{strings.TrimLeft(r.version(), "="), minor(pinned(python.Version)), first}
+	asked := pinned(r.version())
+	for _, have := range []string{"3.13", "3.12", "3.11", "3.10", "3.9"} {
+		if len(asked) > 0 && asked.compare(firstTorch[have]) >= 0 {
+			message += `, or write "- python=%s" for this one`
+			args = append(args, have)
+			break
+		}
+	}
+	p.errorf(r.Pos, message, args...).Code = codeTorchPython
+}
+
+// hasOwnIndex tells whether pip is to look elsewhere than in PyPI and
+// PyTorch's own index, which has the same builds.
+func (p *parser) hasOwnIndex() bool {
+	for _, section := range p.env.Pip {
+		for _, r := range section.Requirements {
+			if r.Kind == PipOption && r.Text != "--pre" && !strings.Contains(r.Text, "://download.pytorch.org/whl") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // minor gives "3.9" of 3.9.18.

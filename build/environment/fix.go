@@ -21,6 +21,9 @@ func (p *parser) line(n int) string {
 
 // rest gives what follows pos in its line.
 func (p *parser) rest(pos yamlfile.Position) string {
+	if pos.File != p.doc.File {
+		return "" // a file that the environment file names
+	}
 	runes := []rune(p.line(pos.Line))
 	if pos.Column < 1 || pos.Column > len(runes) {
 		return ""
@@ -73,7 +76,7 @@ var aloneInLine = lazyregexp.New(`^\s*-\s+(?:[^'"#\s][^#]*?|"[^"]*"|'[^']*')\s*(
 // where it is not alone in its line, or is all that its list has.
 func (p *parser) removeItem(pos yamlfile.Position) []yamlfile.Edit {
 	line := p.line(pos.Line)
-	if !aloneInLine.MatchString(line) || strings.TrimRight(string([]rune(line)[:pos.Column-1]), " \t-") != "" {
+	if pos.File != p.doc.File || !aloneInLine.MatchString(line) || strings.TrimRight(string([]rune(line)[:pos.Column-1]), " \t-") != "" {
 		return nil
 	}
 	indent := strings.TrimSuffix(line, strings.TrimLeft(line, " "))
@@ -116,9 +119,13 @@ func (p *parser) removeLine(n int) []yamlfile.Edit {
 	return []yamlfile.Edit{yamlfile.Replace(yamlfile.Position{Line: n, Column: 1}, old, "")}
 }
 
-// insertBefore is the edit that puts a line before line n, indented like it.
+// insertBefore is the edit that puts an item before the one of line n, indented
+// like it.
 func (p *parser) insertBefore(n int, text string) []yamlfile.Edit {
 	line := p.line(n)
+	if !strings.HasPrefix(strings.TrimLeft(line, " "), "- ") {
+		return nil
+	}
 	indent := strings.TrimSuffix(line, strings.TrimLeft(line, " "))
 	return []yamlfile.Edit{yamlfile.Replace(yamlfile.Position{Line: n, Column: 1}, "", indent+text+"\n")}
 }

@@ -3,7 +3,9 @@ package environment
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
 )
 
@@ -39,6 +41,70 @@ func FuzzParse(f *testing.F) {
 		}
 		if second := string(again.Canonical()); first != second {
 			t.Fatalf("first  %s\nsecond %s", first, second)
+		}
+	})
+}
+
+// FuzzLint: whatever the bytes, each finding is whole, and each fix can be made
+// and leaves a file that can be read no worse.
+func FuzzLint(f *testing.F) {
+	for _, path := range caseFiles {
+		for _, c := range readCases(f, path) {
+			f.Add(c.file)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		findings, err := Lint(data, Options{FolderName: "folder"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range findings {
+			if found.Code == "" || found.Severity == "" || found.Message == "" || strings.Contains(found.String(), "\n") {
+				t.Errorf("%+v", found)
+			}
+			if _, ok := Explain(found.Code); !ok {
+				t.Errorf("%s is not explained", found.Code)
+			}
+			if found.Fix == nil {
+				continue
+			}
+			text, err := yamlfile.Apply(data, found.Fix.Edits)
+			if err != nil {
+				if !utf8.Valid(data) {
+					continue // a comment in an older encoding
+				}
+				t.Fatalf("%s: %v", found, err)
+			}
+			after, err := Lint(text, Options{FolderName: "folder"})
+			if err != nil || found.Severity != SeverityError && countErrors(after) > 0 {
+				t.Fatalf("%s: %v, %v, in\n%s", found, err, after, text)
+			}
+		}
+	})
+}
+
+// FuzzPipLine: a line that is taken reads as itself again, and is one line.
+func FuzzPipLine(f *testing.F) {
+	for _, line := range []string{
+		"NumPy == 1.24", "requests[socks]>=2.31 ; python_version < '3.10'", "x @ https://u:p@h.example.org/x.whl?token=1", "-e git+https://h/x.git#egg=x", "-r a.txt", "--extra-index-url https://h/simple",
+		"./libs/x[dev]", "x==1 --hash=sha256:" + strings.Repeat("0", 64), "git@h:x/y.git", "numpy=1.2=py39_0", "-c https://h/c.txt", "x; (os_name == 'posix')",
+	} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		clean := func(address string) string { return hide(address, "") }
+		first, err := parsePip(line, clean)
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without words")
+			}
+			return
+		}
+		if strings.ContainsAny(first.Text, "\n\r\x00") || first.Text == "" {
+			t.Fatalf("%q gives %q", line, first.Text)
+		}
+		if second, err := parsePip(first.Text, clean); err != nil || second.Text != first.Text || second.Kind != first.Kind || second.Name != first.Name {
+			t.Fatalf("%q gives %+v, and that %+v, %v", line, first, second, err)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"crun.dev/crun/internal/golden"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -97,6 +98,9 @@ func TestCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const table = "| code | weight | what |\n| --- | --- | --- |\n"
+	page, _, _ := strings.Cut(string(list), table)
+	page += table
 	rank := map[Severity]int{SeverityError: 0, SeverityWarning: 1, SeverityNote: 2}
 	for i, c := range Codes() {
 		if !found[c.Name] {
@@ -106,9 +110,7 @@ func TestCodes(t *testing.T) {
 		if c.Summary == "" || c.Text == "" || c.Source == "" || strings.ContainsAny(c.Summary, "\n|") {
 			t.Errorf("%s lacks something: %+v", c.Name, c)
 		}
-		if row := fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Severity, c.Summary); !strings.Contains(string(list), row) {
-			t.Errorf("docs/lint.md lacks\n%s", row)
-		}
+		page += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Severity, c.Summary)
 		if i > 0 {
 			last := Codes()[i-1]
 			if rank[last.Severity] > rank[c.Severity] {
@@ -119,9 +121,7 @@ func TestCodes(t *testing.T) {
 	for code := range found {
 		t.Errorf("%s is not explained", code)
 	}
-	if got, want := strings.Count(string(list), "\n| `"), len(Codes()); got != want {
-		t.Errorf("docs/lint.md has %d codes, want %d", got, want)
-	}
+	golden.Check(t, "../../../docs/lint.md", page)
 }
 
 // TestFixHasNoSecret: a line with a secret is not shown as text to replace.

@@ -181,7 +181,7 @@ func TestPipRequirementRefused(t *testing.T) {
 func TestIsBelow(t *testing.T) {
 	limit := release{3, 10}
 	for version, want := range map[string]bool{
-		"=3.9": true, "=3.9.*": true, "==3.9.18": true, ">=3.7,<3.10": true, "<=3.9": true, "~=3.9.1": true, "=2": true,
+		"=3.9": true, "=3.9.*": true, "==3.9.18": true, ">=3.7,<3.10": true, "<=3.9": true, "~=3.9.1": true, "=2": true, "<3": true, "==3": true, "<=3": true,
 		"": false, "=3": false, "=3.10": false, ">=3.9": false, "<3.11": false, "~=3.9": false, "<4": false, "=3.8|=3.11": false, "<3.10.1": false,
 	} {
 		if got := isBelow(version, limit); got != want {

@@ -92,8 +92,13 @@ func isBelow(version string, limit release) bool {
 	for _, c := range clauses(version) {
 		order := c.release.compare(limit)
 		switch c.operator {
-		case "=", "==", "===", "<=":
+		case "=":
 			if order < 0 {
+				return true
+			}
+		case "==", "===", "<=":
+			// ==2 is 2.0, so it is below 2.2.
+			if order < 0 || order == 0 && len(c.release) < len(limit) && !isZero(limit[len(c.release):]) {
 				return true
 			}
 		case "~=":
@@ -102,10 +107,14 @@ func isBelow(version string, limit release) bool {
 				return true
 			}
 		case "<":
-			if order < 0 || order == 0 && len(c.release) == len(limit) {
+			if order < 0 || order == 0 && len(c.release) <= len(limit) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+func isZero(r release) bool {
+	return !slices.ContainsFunc(r, func(n int) bool { return n != 0 })
 }

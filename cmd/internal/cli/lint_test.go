@@ -79,6 +79,18 @@ func TestLint(t *testing.T) {
 	}
 }
 
+// TestLintIncluded: a mistake in a file that the environment file names is told
+// with that file's name.
+func TestLintIncluded(t *testing.T) {
+	app, out, _ := lintApp(t, map[string]string{
+		"environment.yml":  "channels: [conda-forge]\ndependencies: [python=3.11, pip, pip: [-r requirements.txt]]\n",
+		"requirements.txt": "# ours\nnumpy=>1\n",
+	})
+	if code := app.Run(context.Background(), []string{"lint"}); code != 1 || !strings.Contains(out.String(), "requirements.txt:2:1: error: ") {
+		t.Errorf("ends with %d and prints %q", code, out)
+	}
+}
+
 func TestLintStdin(t *testing.T) {
 	app, out, _ := lintApp(t, nil)
 	app.In = strings.NewReader(brokenFile)
