@@ -47,9 +47,10 @@ test: lint setup unit e2e ## vet, formatting, unit tests with -race, end-to-end 
 setup: build ## make sure of an engine, a base image and a conda channel
 	@e2e/setup/all.sh >/dev/null
 
-unit: build ## unit tests with the race detector
+unit: build ## unit tests with the race detector, and some seconds of fuzzing
 	@e2e/setup/compiler.sh
 	@CGO_ENABLED=1 e2e/setup/go-test.sh "unit tests" -race $$($(GO) list ./... | grep -v '/e2e$$')
+	@e2e/setup/fuzz.sh
 
 e2e: build ## end-to-end scripts against a real engine
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/run-scripts.sh

@@ -58,7 +58,7 @@ var (
 	commandLine   = lazyregexp.New(`^(?:!|\$ ?)?(?:sudo )?(?:(conda|mamba) install|pip3? install|python3? -m pip install)\s+(?:-[a-zA-Z-]+\s+)*(.*)$`)
 	channelOption = lazyregexp.New(`^([A-Za-z0-9_.][^\s]*(?:\s[^-\s]\S*)?)\s+(?:-c|--channel)[\s=]+(\S+)$`)
 	gluedComment  = lazyregexp.New(`^[^\s#:/]+#(?:\s|[^\s]*$)`)
-	otherComment  = lazyregexp.New(`^[A-Za-z0-9_.=<>-]+\s+((?://|--|;|<-).*)$`)
+	otherComment  = lazyregexp.New(`^[A-Za-z0-9_.][A-Za-z0-9_.=<>-]*\s+((?://|--|;|<-).*)$`)
 	caretVersion  = lazyregexp.New(`^=*\^[0-9][0-9.]*$`)
 	letterVersion = lazyregexp.New(`\.[xX]$`)
 )

@@ -93,6 +93,7 @@ func FuzzPipLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		clean := func(address string) string { return hide(address, "") }
+		line = strings.TrimSpace(line) // as callers do
 		first, err := parsePip(line, clean)
 		if err != nil {
 			if err.Error() == "" {
