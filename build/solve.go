@@ -160,6 +160,9 @@ func (b *builder) choose(ctx context.Context, title string, context *dockerfiles
 	if err != nil {
 		return answer, s, err
 	}
+	if s.Failure != nil && (s.Failure.Kind == "channel" || s.Failure.Kind == "index") {
+		return answer, s, b.unreachable(s.Failure.Kind, s.Failure.Text)
+	}
 	if s.Failure != nil {
 		return answer, s, b.project.noSolution(s.Failure.Kind, s.Failure.Text)
 	}
@@ -180,9 +183,11 @@ func (b *builder) ask(ctx context.Context, job buildkit.Job, resolve string) (an
 	return answer, s, nil
 }
 
-// unreachable tells whether a channel or an index did not answer.
+// unreachable tells whether a channel or an index did not answer. One that
+// refuses does answer.
 func (s *solution) unreachable() bool {
-	return s.Failure != nil && (s.Failure.Kind == "channel" || s.Failure.Kind == "index")
+	return s.Failure != nil && (s.Failure.Kind == "channel" || s.Failure.Kind == "index") &&
+		!strings.Contains(s.Failure.Text, "HTTP status client error")
 }
 
 // newLock is the lock of the project's request, without packages.
@@ -235,13 +240,6 @@ func (p *Project) noSolution(kind, text string) error {
 		return fmt.Errorf("%s: no image can be made of this base image: %s", p.Options.Base, text)
 	case "apt":
 		return p.aptError(text)
-	}
-	if what := map[string]string{
-		"channel": "the packages of the channels cannot be listed",
-		"index":   "the pip packages cannot be fetched",
-	}[kind]; what != "" {
-		return fmt.Errorf("%s: %s:\n%s\nare they reachable from the engine's host? config.yaml names mirrors and proxies",
-			p.File, what, indent(environment.Redact(text)))
 	}
 	named := map[string]bool{}
 	for _, w := range word.FindAllString(text, -1) {

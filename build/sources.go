@@ -35,6 +35,10 @@ type Sources struct {
 	// CA is a bundle of certificates in PEM, or nil.
 	CA    []byte
 	Proxy buildkit.Proxy
+	// Patience is how long a server may send nothing, in seconds; 0 means 60.
+	Patience int
+	// Origin says where each value comes from, by its key in config.yaml.
+	Origin map[string]string
 	// ProxyFrom is the file of a tool that Proxy was taken from, or "".
 	ProxyFrom string
 	// Tools is what conda's, pip's and curl's own files say. The fields above
@@ -56,6 +60,7 @@ type sourcesFile struct {
 	Channels     map[string][]string `json:"channels"`
 	Indexes      map[string]string   `json:"indexes"`
 	ExtraIndexes []string            `json:"extra_indexes,omitempty"`
+	Patience     int                 `json:"patience,omitempty"`
 	// Expand has the names and addresses of channels that one name stands for.
 	Expand map[string][][2]string `json:"expand,omitempty"`
 	// FindLinks are pages of links of the machine's own.
@@ -76,7 +81,7 @@ type sourcesFile struct {
 func (s Sources) file(env *environment.Environment) sourcesFile {
 	file := sourcesFile{
 		Channels: map[string][]string{}, Indexes: map[string]string{}, FindLinks: s.Tools.Pip.FindLinks,
-		TrustedHosts: s.Tools.Pip.TrustedHosts, Logins: s.logins(env),
+		TrustedHosts: s.Tools.Pip.TrustedHosts, Logins: s.logins(env), Patience: s.Patience,
 	}
 	channel := func(name string) {
 		if real := s.channel(name); real != channelURL(name) {

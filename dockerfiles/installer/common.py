@@ -4,6 +4,7 @@ import functools
 import json
 import netrc
 import os
+import re
 import subprocess
 import time
 import urllib.error
@@ -42,6 +43,8 @@ class Sources:
         self.indexes = content.get("indexes") or {}
         # Addresses of the machine's own, asked behind the environment's.
         self.extra_indexes = content.get("extra_indexes") or []
+        # How long a server may send nothing, in seconds.
+        self.patience = content.get("patience") or 60
         self.find_links = content.get("find_links") or []
         self.trusted_hosts = content.get("trusted_hosts") or []
         # Name to the names and addresses of the channels that it stands for.
@@ -112,8 +115,8 @@ class Sources:
         pairs = [*self.indexes.items(), ("pypi", self.pypi)]
         pairs += [(public, real) for public, reals in self.channels.items() for real in reals]
         pairs += [(EXTRA_INDEX, real) for real in (*self.extra_indexes, *self.find_links)]
-        # uv writes an address without its password, or with stars for it.
-        pairs = [(public, form) for public, real in pairs for form in forms(real)]
+        # Programs write an address without its password, or with stars for it.
+        pairs = [(public, form) for public, real in pairs for form in forms(real, text)]
         for public, real in sorted(pairs, key=lambda pair: -len(pair[1])):
             text = text.replace(real.rstrip("/"), public.rstrip("/"))
         for secret in self.hidden:
@@ -121,14 +124,14 @@ class Sources:
         return text
 
 
-def forms(url):
-    """url as programs write it: whole, with a hidden password, without any."""
+def forms(url, text):
+    """url as programs may write it in text: whole, without a password, or with stars for it."""
     scheme, separator, rest = url.partition("://")
     account, at, place = rest.rpartition("@")
     if not at or "/" in account:
         return [url]
-    user, colon, _ = account.partition(":")
-    return [url, f"{scheme}{separator}{user if colon else ''}{colon}****@{place}", scheme + separator + place]
+    starred = re.findall(re.escape(scheme + separator) + r"[^/@\s]*@" + re.escape(place), text)
+    return [url, *starred, scheme + separator + place]
 
 
 def private_file(path):

@@ -19,16 +19,25 @@ FIELDS = (
 )
 
 
-def client():
+ATTEMPTS = 3  # to fetch packages; what came whole is kept between them
+# What a connection that broke is told by, in rattler's causes.
+BROKEN = (
+    "error reading a body", "end of file", "connection closed", "connection reset", "error sending request", "timed out",
+    "incompletemessage", "broken pipe", "server error (5",
+)
+
+
+def client(timeout):
+    """timeout is for a whole request, in seconds: rattler knows no other."""
     middlewares = [RetryMiddleware(3)]
     if sources.channels:
         middlewares.insert(0, MirrorMiddleware(sources.channels))
-    return Client(middlewares, timeout=300)
+    return Client(middlewares, timeout=timeout)
 
 
 async def solve(request, specs, locked):
     """The records that fulfil specs; of several that do, those of the entries locked are taken."""
-    gateway = rattler.Gateway(cache_dir="/run/crun/cache/rattler/repodata", client=client())
+    gateway = rattler.Gateway(cache_dir="/run/crun/cache/rattler/repodata", client=client(5 * sources.patience))
     virtual = []
     for text in request["virtual"]:
         name, _, version = text.partition("=")
@@ -95,6 +104,12 @@ class Reporter:
         self.linking = []
         self.fetch, self.link = Bar("fetch"), Bar("link")
         self.fetching, self.linked = Timer(), Timer()
+        self.heard = {}  # when each download that is under way got something
+
+    def silent(self):
+        """A package whose download has stood still for too long, or None."""
+        late = time.monotonic() - sources.patience
+        return next((self.names[index] for index, at in dict(self.heard).items() if at < late), None)
 
     def on_populate_cache_start(self, operation, package_name):
         self.names.append(package_name)
@@ -102,6 +117,7 @@ class Reporter:
 
     def on_download_start(self, cache_entry):
         name = self.names[cache_entry]
+        self.heard[cache_entry] = time.monotonic()
         size = self.sizes.get(name, 0)
         self.fetching.start()
         self.fetch.total += size
@@ -112,10 +128,15 @@ class Reporter:
     def on_download_progress(self, download_idx, progress, total):
         self.fetch.done += progress - self.got.get(download_idx, 0)
         self.got[download_idx] = progress
+        if total and progress >= total:
+            self.heard.pop(download_idx, None)  # what follows is this machine's to do
+        else:
+            self.heard[download_idx] = time.monotonic()
         self.fetch.update(self.names[download_idx])
 
     def on_download_completed(self, download_idx):
         name = self.names[download_idx]
+        self.heard.pop(download_idx, None)
         self.fetch.done += max(0, self.sizes.get(name, 0) - self.got.get(download_idx, 0))
         self.fetching.stop()
         self.fetch.update(name)
@@ -145,6 +166,28 @@ class Reporter:
 
 def install(records, prefix, platform):
     """Links records into prefix, beside what is there."""
+    start = time.monotonic()
+    for attempt in range(1, ATTEMPTS + 1):
+        reporter = Reporter(records)
+        try:
+            asyncio.run(attend(records, prefix, platform, reporter))
+            break
+        except Exception as error:
+            reporter.close()
+            text = explain(error)
+            if attempt == ATTEMPTS or not any(word in text.lower() for word in BROKEN):
+                raise Failure("installing conda packages: " + text + advice(text)) from None
+            print(f"trying once more, for the connection broke: {text.partition(chr(10))[0]}", flush=True)
+    reporter.close()
+    new = {record.name.normalized for record in records}
+    forget_cache(os.path.join(prefix, "conda-meta"), new)
+    size = sum(record.size or 0 for record in records) >> 20
+    print(f"{len(records)} conda packages ({size} MiB packed) in {time.monotonic() - start:.1f} s: "
+          f"download {reporter.fetching.seconds:.1f} s, link {reporter.linked.seconds:.1f} s", flush=True)
+
+
+async def attend(records, prefix, platform, reporter):
+    """Installs, and gives up where a download stands still."""
     meta = os.path.join(prefix, "conda-meta")
     installed = []
     if os.path.isdir(meta):
@@ -152,29 +195,34 @@ def install(records, prefix, platform):
             rattler.PrefixRecord.from_path(os.path.join(meta, name))
             for name in sorted(os.listdir(meta)) if name.endswith(".json")
         ]
-    start = time.monotonic()
     new = {record.name.normalized for record in records}
     kept = [record for record in installed if record.name.normalized not in new]
-    reporter = Reporter(records)
-    try:
-        asyncio.run(rattler.install(
-            [*kept, *records], prefix,
-            cache_dir="/run/crun/cache/rattler/packages",
-            installed_packages=installed,
-            platform=rattler.Platform(platform) if hasattr(rattler, "Platform") else rattler.Subdir(platform),
-            execute_link_scripts=True,
-            show_progress=False,
-            client=client(),
-            reporter=reporter,
-        ))
-    except Exception as error:
-        reporter.close()
-        raise Failure("installing conda packages: " + explain(error)) from None
-    reporter.close()
-    forget_cache(meta, new)
-    size = sum(record.size or 0 for record in records) >> 20
-    print(f"{len(records)} conda packages ({size} MiB packed) in {time.monotonic() - start:.1f} s: "
-          f"download {reporter.fetching.seconds:.1f} s, link {reporter.linked.seconds:.1f} s", flush=True)
+    task = asyncio.ensure_future(rattler.install(
+        [*kept, *records], prefix,
+        cache_dir="/run/crun/cache/rattler/packages",
+        installed_packages=installed,
+        platform=rattler.Platform(platform) if hasattr(rattler, "Platform") else rattler.Subdir(platform),
+        execute_link_scripts=True,
+        show_progress=False,
+        # No limit for a whole file, which may be gigabytes over a slow line.
+        client=client(7 * 24 * 3600),
+        reporter=reporter,
+    ))
+    while not (await asyncio.wait([task], timeout=1))[0]:
+        if name := reporter.silent():
+            task.cancel()
+            raise Failure(f"failed to fetch {name}: the download timed out, nothing came for {sources.patience} s")
+    task.result()
+
+
+def advice(text):
+    """What an error of a download means, where rattler's words do not say it."""
+    text = text.lower()
+    if "corruption" in text or "hash mismatch" in text or "hashmismatch" in text:
+        return "\nwhat the channel sent is damaged, or is another file than the one in crun.lock: nothing of it is kept"
+    if "404" in text:
+        return "\nthe channel does not have this file any more, or its mirror does not have it yet: crun lock --update chooses anew"
+    return ""
 
 
 def forget_cache(meta, names):

@@ -37,9 +37,9 @@ def run_uv(*arguments, said=None, more=None):
     environment = {
         **os.environ, **(more or {}), **variables,
         "UV_CACHE_DIR": CACHE, "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
-        **({} if said else {"UV_NO_PROGRESS": "1"}), "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": "300",
+        **({} if said else {"UV_NO_PROGRESS": "1"}), "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": str(5 * sources.patience),
         # A busy mirror or proxy takes longer to answer than uv's 10 s.
-        "UV_HTTP_CONNECT_TIMEOUT": "60",
+        "UV_HTTP_CONNECT_TIMEOUT": str(sources.patience),
     }
     command = [TOOLS_UV, *arguments]
     if said:

@@ -56,7 +56,7 @@ func (app *App) sourcesOf(cfg *config.Config, secrets []string) (build.Sources, 
 	tools := app.toolFiles(given)
 	sources := build.Sources{
 		Conda: cfg.Mirrors.Conda, Apt: cfg.Mirrors.Apt, PipIndex: cfg.Mirrors.Pip.IndexURL, PipExtra: cfg.Mirrors.Pip.ExtraIndexURLs,
-		URLs: cfg.Mirrors.URLs, Registries: cfg.Mirrors.Registry, Tools: tools,
+		URLs: cfg.Mirrors.URLs, Registries: cfg.Mirrors.Registry, Tools: tools, Patience: cfg.Patience, Origin: cfg.Origin,
 		Proxy: buildkit.Proxy{HTTP: cfg.Proxy.HTTP, HTTPS: cfg.Proxy.HTTPS, No: cfg.Proxy.No},
 	}
 	if cfg.Proxy.HTTP == "" && cfg.Proxy.HTTPS == "" {

@@ -35,6 +35,9 @@ type Config struct {
 	// the kind disk. Not set means /var/tmp, the folder for large temporary
 	// files (FHS 5.15), which is on a disk where /tmp may be memory.
 	Scratch string
+	// Patience is how long a server may send nothing before a build gives it up,
+	// in seconds, 1 to 3600; 0 means not set.
+	Patience int
 	// Engine is the address of the engine: unix://, tcp:// or ssh://.
 	Engine string
 	// CacheDomain names those who share the download caches of builds with the

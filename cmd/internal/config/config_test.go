@@ -287,3 +287,13 @@ func TestMirrorsOfRegistriesAndAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestPatience(t *testing.T) {
+	for text, want := range map[string]int{"2m": 120, "1s": 1, "0s": 0, "1.5s": 0, "60": 0, "2h": 0} {
+		_, env, h := machine(t, "patience: "+text+"\n", "", nil)
+		config, err := load(env, h)
+		if want == 0 && (err == nil || !strings.Contains(err.Error(), "no time from 1s to 1h")) || want != 0 && (err != nil || config.Patience != want) {
+			t.Errorf("%s gives %+v, %v", text, config, err)
+		}
+	}
+}

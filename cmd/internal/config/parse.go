@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/distribution/reference"
@@ -54,9 +55,10 @@ func (c *Config) read(doc *yamlfile.Document) []error {
 			"https": r.text(&c.Proxy.HTTPS, checkProxy),
 			"no":    r.noProxy,
 		}),
-		"ca":      r.text(&c.CA, checkBundle),
-		"scratch": r.text(&c.Scratch, checkFolder),
-		"engine":  r.text(&c.Engine, checkEngine),
+		"ca":       r.text(&c.CA, checkBundle),
+		"scratch":  r.text(&c.Scratch, checkFolder),
+		"patience": r.patience,
+		"engine":   r.text(&c.Engine, checkEngine),
 
 		"cache_domain": r.text(&c.CacheDomain, checkCacheDomain),
 	})
@@ -204,6 +206,21 @@ func (r *reader) noProxy(path string, node *yaml.Node) {
 	var hosts []string
 	r.list(&hosts, func(string) error { return nil })(path, node)
 	r.config.Proxy.No = strings.Join(hosts, ",")
+}
+
+// patience reads a time, "30s" or "2m".
+func (r *reader) patience(path string, node *yaml.Node) {
+	if text, ok := r.value(path, node, func(text string) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < time.Second || d > time.Hour || d%time.Second != 0 {
+			return fmt.Errorf("is no time from 1s to 1h; write one such as 60s or 2m")
+		}
+		return nil
+	}); ok {
+		d, _ := time.ParseDuration(text)
+		r.config.Patience = int(d.Seconds())
+		r.set(path, node)
+	}
 }
 
 func (r *reader) version(path string, node *yaml.Node) {
