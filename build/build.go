@@ -26,6 +26,9 @@ type Request struct {
 	Limits Limits
 	// Notes gets single lines that are worth a person's attention.
 	Notes func(string)
+	// WarningsAsErrors makes no image of a check that ends with warnings, and
+	// checks one that is there already.
+	WarningsAsErrors bool
 	// Said is the reason from Find that the caller has told already, or "".
 	Said string
 }
@@ -53,6 +56,8 @@ type Result struct {
 	// Built tells whether anything was built; false means that the image was
 	// there.
 	Built bool `json:"built"`
+	// Check is what came of the check of an image that was built now.
+	Check *CheckReport `json:"check,omitempty"`
 }
 
 // builder is one Build.
@@ -67,6 +72,8 @@ type builder struct {
 	local []string
 	// missing are the repositories of images that the engine does not have.
 	missing []string
+	// report is that of the check.
+	report *CheckReport
 }
 
 // Build gives the image of the request's project, and makes it where the
@@ -86,7 +93,7 @@ func Build(ctx context.Context, solver Solver, images Images, request Request) (
 			return Result{}, err
 		}
 	}
-	if !request.NoCache {
+	if !request.NoCache && !request.WarningsAsErrors {
 		if result, _, err := b.find(ctx); err != nil || result.ID != "" {
 			return result, err
 		}
@@ -165,7 +172,7 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 	if !request.NoCache {
 		// Another build may have done it all while this one waited.
 		p.readLock()
-		if result, _, err := b.find(ctx); err != nil || result.ID != "" {
+		if result, _, err := b.find(ctx); err != nil || result.ID != "" && !request.WarningsAsErrors {
 			return result, err
 		}
 	}
@@ -215,7 +222,10 @@ func (b *builder) image(ctx context.Context) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w", p.File, err)
 	}
 	job := b.job("building the image", context)
-	job.Target, job.Check = dockerfiles.StageImage, dockerfiles.StageCheck
+	job.Target = dockerfiles.StageImage
+	if p.Options.CheckMode != CheckOff {
+		job.Check, job.CheckFile, job.Checked = dockerfiles.StageCheck, dockerfiles.ReportFile, b.checked
+	}
 	job.NoCache = b.request.NoCache
 	id, err := b.solver.Image(ctx, job, b.names(digest))
 	if gone := aptGone(err); gone != "" && !b.aptRenewed {
@@ -232,7 +242,7 @@ func (b *builder) image(ctx context.Context) (Result, error) {
 		return Result{}, fmt.Errorf("the engine made an image of another lock, %q, than %s: build again with --no-cache", made.Labels[LabelLock], p.LockFile)
 	}
 	result := b.result(id, digest)
-	result.Built = true
+	result.Built, result.Check = true, b.report
 	return result, nil
 }
 

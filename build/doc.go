@@ -46,6 +46,7 @@ const (
 	LabelTorch    = "dev.crun.torch"    // its PyTorch, where there is one: "2.4.0"
 	LabelPlatform = "dev.crun.platform" // linux-64 or linux-aarch64
 	LabelCompiler = "dev.crun.compiler" // where its C compiler is from, where there is one: apt, conda, base, environment
+	LabelCheck    = "dev.crun.check"    // what CheckImage tries: a checkRequest in JSON
 )
 
 // SchemaVersion is the form of an image's labels.

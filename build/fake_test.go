@@ -35,6 +35,7 @@ type engine struct {
 	user     string
 	apt      solution
 	apts     []buildkit.Job
+	report   CheckReport    // of the check of an image
 	pips     []buildkit.Job // of pip packages
 	builds   []buildkit.Job
 	resolved []string
@@ -143,8 +144,16 @@ func (e *engine) Image2(job buildkit.Job, names []string) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.builds = append(e.builds, job)
-	if job.Target != dockerfiles.StageImage || job.Check != dockerfiles.StageCheck {
+	if job.Target != dockerfiles.StageImage || job.Check != dockerfiles.StageCheck && job.Check != "" {
 		e.t.Errorf("built stage %q after a check of %q", job.Target, job.Check)
+	}
+	if job.Check != "" {
+		if job.CheckFile != dockerfiles.ReportFile {
+			e.t.Errorf("the report is looked for in %s", job.CheckFile)
+		}
+		if err := job.Checked(encode(e.report)); err != nil {
+			return "", err
+		}
 	}
 	if e.broken != nil {
 		return "", e.broken

@@ -70,7 +70,7 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	image := dockerfiles.Image{
 		Base: from(l.Base), ToolboxBase: p.Options.ToolboxBase, User: l.Base.User,
 		EnvDir: env.EnvDir(), EnvName: env.Name, CondaCommand: len(l.Miniconda) > 0,
-		Imports:     imports(env, l),
+		Check:       encode(p.checkRequest()),
 		CacheDomain: p.Options.CacheDomain,
 	}
 	if len(l.Apt) > 0 {
@@ -84,10 +84,10 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 			})
 		}
 	}
-	pip := func(name, title string, packages []lock.Distribution, check bool) {
+	pip := func(name, title string, packages []lock.Distribution) {
 		if len(packages) > 0 {
 			options := pipOptionsOf(env)
-			list := pipList{Prefix: env.EnvDir(), Indexes: options.indexes, Options: options.other, Check: check}
+			list := pipList{Prefix: env.EnvDir(), Indexes: options.indexes, Options: options.other}
 			for _, d := range packages {
 				list.Packages = append(list.Packages, distribution(d))
 			}
@@ -104,10 +104,10 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	heavy, rest := splitHeavy(l.Conda, pipNeeds...)
 	conda(condaRoot, "miniconda.json", "install Miniconda", l.Miniconda)
 	conda(env.EnvDir(), "heavy.json", "install the large conda packages", heavy)
-	pip("heavypip.json", "install the large pip packages", heavyPip, len(restPip) == 0 && !slices.ContainsFunc(l.Pip, isLocal))
+	pip("heavypip.json", "install the large pip packages", heavyPip)
 	conda(env.EnvDir(), "conda.json", "install the conda packages", rest)
 	layer, files, hasLocal := p.localLayer(l)
-	pip("pip.json", "install the pip packages", restPip, !hasLocal)
+	pip("pip.json", "install the pip packages", restPip)
 	if hasLocal {
 		image.Layers, image.Local = append(image.Layers, layer), files
 	}
@@ -120,6 +120,7 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 		{Name: LabelEnv, Value: env.Name},
 		{Name: LabelPython, Value: l.Python},
 		{Name: LabelPlatform, Value: l.Platform},
+		{Name: LabelCheck, Value: line(p.checkLabel())},
 	}
 	if torch := version(l.Conda, l.Pip, "pytorch", "torch"); torch != "" {
 		image.Labels = append(image.Labels, dockerfiles.Pair{Name: LabelTorch, Value: torch})

@@ -125,9 +125,6 @@ type pipList struct {
 	Indexes  []string       `json:"indexes"`
 	Options  []string       `json:"options"`
 	Packages []distribution `json:"packages"`
-	// Check refuses packages that contradict one another: with the last list,
-	// when all are there.
-	Check bool `json:"check"`
 }
 
 // encode gives the bytes that decide whether a layer is cached.
@@ -137,6 +134,15 @@ func encode(list any) []byte {
 		panic(err) // strings and numbers
 	}
 	return append(data, '\n')
+}
+
+// line is value's JSON in one line, for a label.
+func line(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return string(data)
 }
 
 func newCondaList(prefix, platform string, packages []lock.Package) condaList {

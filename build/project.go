@@ -29,6 +29,9 @@ type Options struct {
 	// CacheDomain tells apart the download caches of users who do not trust
 	// one another; "" is the one of all. It is no part of the request.
 	CacheDomain string
+	// CheckMode is how much is tried before an image gets its name; "" is
+	// CheckFull. It is no part of the request.
+	CheckMode CheckMode
 	Extras
 }
 

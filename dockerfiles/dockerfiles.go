@@ -50,6 +50,13 @@ const (
 	SolutionFile = "/solution.json"
 )
 
+// CheckFile says what is to be checked, ReportFile of the stage StageCheck what
+// came of it.
+const (
+	CheckFile  = "check.json"
+	ReportFile = "/crun-check.json"
+)
+
 // Secrets that the steps read when they are there. None decides whether a
 // step is cached.
 const (
@@ -92,8 +99,8 @@ type Image struct {
 	// Variables are set in the image, in this order.
 	Variables []Pair
 	Labels    []Pair
-	// Imports are the modules that must be importable.
-	Imports []string
+	// Check is the content of CheckFile.
+	Check []byte
 	// CacheDomain is as for Solve.
 	CacheDomain string
 	// Local are the files of the project's folders that steps take, by their
@@ -167,11 +174,7 @@ func RenderImage(i Image) (*Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, module := range i.Imports {
-		if !moduleName.MatchString(module) {
-			return nil, fmt.Errorf("no name of a Python module: %q", module)
-		}
-	}
+	files[CheckFile] = i.Check
 	return render("image.Dockerfile.tmpl", i, files)
 }
 
@@ -191,6 +194,21 @@ func imageFiles(i Image) (map[string][]byte, error) {
 		files[name] = content
 	}
 	return files, nil
+}
+
+// Check is what the Dockerfile that checks an image is written from.
+type Check struct {
+	Image, ToolboxBase string
+	// Request is the content of CheckFile.
+	Request []byte
+}
+
+// RenderCheck writes the Dockerfile whose stage StageCheck checks an image. The
+// error names a value that cannot stand in one.
+func RenderCheck(c Check) (*Context, error) {
+	files := toolbox()
+	files[CheckFile] = c.Request
+	return render("check.Dockerfile.tmpl", c, files)
 }
 
 // templates are parsed at their first use: most commands render nothing.

@@ -19,7 +19,7 @@ func image() Image {
 		},
 		Variables: []Pair{{"DATA", `/data/$USER "a\b" 'c' #d`}, {"EMPTY", ""}, {"TOKENIZERS_PARALLELISM", "false"}},
 		Labels:    []Pair{{"dev.crun.schema", "1"}, {"dev.crun.env", "Train $1"}},
-		Imports:   []string{"numpy", "torch"},
+		Check:     []byte("{}"),
 
 		CacheDomain: "lab-1",
 	}
@@ -35,7 +35,7 @@ func TestRenderImage(t *testing.T) {
 	if again.Dockerfile != context.Dockerfile {
 		t.Error("the same input gives another Dockerfile")
 	}
-	for _, name := range []string{"heavy.json", "miniconda.json", "pip.json", "toolbox.txt", "installer/start", "installer/main.py"} {
+	for _, name := range []string{"heavy.json", "miniconda.json", "pip.json", "check.json", "toolbox.txt", "installer/start", "installer/main.py"} {
 		if _, ok := context.Files[name]; !ok {
 			t.Errorf("the context lacks %s; it has %v", name, context.FileNames())
 		}
@@ -76,8 +76,6 @@ func TestValuesAreRefused(t *testing.T) {
 		"a relative folder":           func(i *Image) { i.EnvDir = "opt" },
 		"a quote in a title":          func(i *Image) { i.Layers[0].Title = "it's" },
 		"a file's name":               func(i *Image) { i.Layers[0].File = "../a,target=/etc" },
-		"a module that is an option":  func(i *Image) { i.Imports = []string{"-c"} },
-		"a module that is a command":  func(i *Image) { i.Imports = []string{"torch; evil"} },
 		"a kind":                      func(i *Image) { i.Layers[0].Kind = "rpm" },
 		"a cache domain":              func(i *Image) { i.CacheDomain = "a,uid=0" },
 		"a line break in a label":     func(i *Image) { i.Labels = []Pair{{"a", "b\nc"}} },
@@ -90,5 +88,19 @@ func TestValuesAreRefused(t *testing.T) {
 		} else if strings.Contains(err.Error(), "template") {
 			t.Errorf("%s: the error shows the template: %v", name, err)
 		}
+	}
+}
+
+func TestRenderCheck(t *testing.T) {
+	context, err := RenderCheck(Check{Image: "lab/train:v1", ToolboxBase: "debian:bookworm-slim", Request: []byte(`{"mode":"full"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "check.Dockerfile", context.Dockerfile)
+	if string(context.Files[CheckFile]) != `{"mode":"full"}` {
+		t.Errorf("%s is %q", CheckFile, context.Files[CheckFile])
+	}
+	if context, err := RenderCheck(Check{Image: "a b", ToolboxBase: "debian"}); err == nil {
+		t.Errorf("a name with a blank is taken:\n%s", context.Dockerfile)
 	}
 }

@@ -22,7 +22,6 @@ var (
 	labelPattern     = lazyregexp.New(`^[a-z0-9][a-z0-9.-]*$`)
 	titlePattern     = lazyregexp.New(`^[A-Za-z0-9 ,.:/()_+-]+$`)
 	userPattern      = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?$`)
-	moduleName       = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 )
 
 func bare(what string, pattern *lazyregexp.Regexp) func(string) (string, error) {

@@ -92,14 +92,22 @@ func resolveImage(ctx context.Context, c gateway.Client, name string, mirrors ma
 // built, and puts it into the engine. It gives the image's id there.
 func (b *Builder) Image(ctx context.Context, job Job, names []string) (string, error) {
 	newOutput := func() *output { return b.output(ctx, names) }
+	var refused error // BuildKit gives our own errors back as text
 	response, err := b.build(ctx, job, newOutput, func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
 		if job.Check != "" {
-			if err := evaluate(ctx, targeting(c, job.Check)); err != nil {
+			data, err := evaluate(ctx, targeting(c, job.Check), job.CheckFile)
+			if err != nil {
 				return nil, err
+			}
+			if refused = job.Checked(data); refused != nil {
+				return nil, refused
 			}
 		}
 		return dockerfile.Build(ctx, targeting(c, job.Target))
 	})
+	if refused != nil && ctx.Err() == nil {
+		return "", refused
+	}
 	if err != nil {
 		return "", err
 	}
@@ -112,16 +120,20 @@ func (b *Builder) Image(ctx context.Context, job Job, names []string) (string, e
 	return img.ID, err
 }
 
-func evaluate(ctx context.Context, c gateway.Client) error {
+// evaluate builds a stage and gives a file of it.
+func evaluate(ctx context.Context, c gateway.Client, path string) ([]byte, error) {
 	result, err := dockerfile.Build(ctx, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ref, err := result.SingleRef()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return ref.Evaluate(ctx)
+	if err := ref.Evaluate(ctx); err != nil {
+		return nil, err
+	}
+	return ref.ReadFile(ctx, gateway.ReadRequest{Filename: path})
 }
 
 // output is where an image goes.

@@ -19,6 +19,10 @@ type Job struct {
 	// Check is a stage that has to build before Target's result is taken, or
 	// "". Nothing of it is in the result.
 	Check string
+	// Checked gets the file CheckFile of that stage; its error keeps the image
+	// from being made.
+	CheckFile string
+	Checked   func(data []byte) error
 	// NoCache builds every step anew; NoCacheStages those of some stages.
 	NoCache       bool
 	NoCacheStages []string

@@ -125,7 +125,6 @@ def install_list(content):
         if wheel:
             install(entry, wheel, python)
     compile_bytecode(content["prefix"])
-    pypi.check(python, {entry["name"] for entry in content["packages"]})
 
 
 def build(entry, python, options):

@@ -6,9 +6,10 @@
     apt LIST                    install Debian packages
     conda LIST                  install conda packages
     pip LIST                    install pip packages into a conda environment
-    local LIST              install packages of the project's folders into one
+    local LIST                  install packages of the project's folders into one
+    check REQUEST REPORT        try whether what is installed works
 
-REQUEST, SOLUTION and LIST are JSON files; build/list.go is
+These are JSON files; build/list.go and build/check.go are
 the other side. What a person should know is printed; a failure ends with
 one line that starts with "crun: " and exit code 1.
 """
@@ -73,6 +74,10 @@ def main(command, *arguments):
         import local
 
         local.install_list(read(arguments[0]))
+    elif command == "check":
+        import check
+
+        check.check(*arguments)
     else:
         raise Failure(f"no such command: {command}")
 

@@ -288,8 +288,6 @@ def install_list(content):
         if entries:
             install(entries, python, [*options, *where(content["indexes"], content["options"])])
     compile_bytecode(prefix)
-    if content["check"]:
-        check(python, {entry["name"] for entry in content["packages"]})
 
 
 def addresses(indexes):
@@ -369,18 +367,9 @@ def install(entries, python, options):
         raise Failure("installing the pip packages failed; uv's message is above")
 
 
-def check(python, ours):
-    """Refuses packages that contradict one another, where pip's are among them.
-
-    Conda's own packages are often at odds with their Python metadata, without
-    harm: those are only shown.
-    """
+def conflicts(python):
+    """What distributions say against one another, a line each."""
     result = run_uv("pip", "check", "--python", python)
     if result.returncode == 0:
-        return
-    lines = [line for line in result.stderr.splitlines() if line.startswith("The package")]
-    for line in lines:
-        print(line, flush=True)
-    for line in lines:
-        if any(re.search(rf"`{re.escape(name)}`", line) for name in ours):
-            raise Failure("pip packages contradict others: " + line)
+        return []
+    return [line for line in result.stderr.splitlines() if line.startswith("The package")]

@@ -81,7 +81,10 @@ LABEL dev.crun.schema="1" \
 
 # Nothing of this stage is in the image.
 FROM image AS check
+USER 0
 RUN --network=none \
-    --mount=type=bind,from=toolbox,source=/opt/crun/installer,target=/run/crun/installer \
+    --mount=type=tmpfs,target=/run \
+    --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
+    --mount=type=bind,source=check.json,target=/run/crun/check.json \
     : 'check that the packages can be imported' && \
-    PYTHONDONTWRITEBYTECODE=1 PYTHONFAULTHANDLER=1 /opt/conda/envs/Train-1/bin/python -s /run/crun/installer/check.py numpy torch
+    /run/crun/toolbox/opt/crun/installer/start check /run/crun/check.json /crun-check.json

@@ -29,6 +29,9 @@ type buildOptions struct {
 	secrets  []string
 	progress string
 	output   string
+
+	checkMode        string
+	warningsAsErrors bool
 }
 
 func newBuildCmd(app *App) *cobra.Command {
@@ -37,7 +40,7 @@ func newBuildCmd(app *App) *cobra.Command {
 		Use:   "build [FILE | DIR]",
 		Short: "Build the image of an environment.yml",
 		Long: `Build the image of an environment file: conda packages, then pip packages, on a
-base image, and a check that they can be imported. The exact packages go to
+base image, and a check that what was asked for can be imported. The exact packages go to
 crun.lock beside the file; it belongs in git. Where the engine has the image of
 that lock already, nothing is built.
 
@@ -48,6 +51,7 @@ tab between. Everything else goes to stderr.`,
   crun build --base nvidia/cuda:12.4.1-base-ubuntu22.04
   crun build --locked
   crun build --secret id=netrc,env=CI_NETRC
+  crun build --warnings-as-errors --check full
   crun build --dry-run`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := o.takeFile(cmd, args); err != nil {
@@ -66,6 +70,8 @@ tab between. Everything else goes to stderr.`,
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the Dockerfile and the names of its files, and build nothing")
 	flags.BoolVar(&o.noCache, "no-cache", false, "choose the packages anew and run every step")
 	flags.BoolVar(&o.locked, "locked", false, "take the packages from crun.lock, or fail where it is not the lock of the files")
+	addCheckFlag(cmd, &o.checkMode)
+	flags.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "make no image where the file or the check of its packages gives a warning")
 	addOutputFlag(cmd, &o.output)
 	return cmd
 }
@@ -96,6 +102,9 @@ func (o *buildOptions) check(cmd *cobra.Command) error {
 	if !slices.Contains(buildkit.Modes, o.progress) {
 		return usagef(cmd, "--progress is %q; allowed are %s", o.progress, strings.Join(buildkit.Modes, ", "))
 	}
+	if !slices.Contains(append(build.CheckModes, ""), o.checkMode) {
+		return usagef(cmd, "--check is %q; allowed are %s", o.checkMode, strings.Join(build.CheckModes, ", "))
+	}
 	if o.python != "" && !pythonVersion.MatchString(o.python) {
 		return usagef(cmd, `--python is %q; allowed is a version such as "3.9" or "3.11.4"`, o.python)
 	}
@@ -122,8 +131,8 @@ func (app *App) build(ctx context.Context, o buildOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, finding := range b.request.Project.Findings {
-		fmt.Fprintln(app.Err, finding)
+	if err := app.printFindings(b.request.Project.Findings, o.warningsAsErrors); err != nil {
+		return errors.Join(err, b.engine.Close())
 	}
 	if o.dryRun {
 		return app.dryRunBuild(b.request.Project, o.output)

@@ -57,7 +57,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 		Base: firstOf(o.base, section.Base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
 		Python: o.python, Platform: platform, Miniconda: true,
 		Extras:      build.Extras{Apt: section.Apt, AptPlace: section.Origin["apt"].String(), Compiler: section.Compiler, CUDA: section.CUDA, Check: section.Check},
-		CacheDomain: cfg.CacheDomain,
+		CacheDomain: cfg.CacheDomain, CheckMode: build.CheckMode(o.checkMode),
 	})
 	if err != nil {
 		return nil, err
@@ -66,14 +66,8 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	if err != nil {
 		return nil, err
 	}
-	notes := func(text string) { app.note("%s", text) }
-	progress := o.progress
-	if app.Quiet {
-		progress = "quiet"
-	} else if value := app.Getenv("BUILDKIT_PROGRESS"); progress == "auto" && slices.Contains(buildkit.Modes, value) {
-		progress = value // as for docker build
-	}
-	sources.Terminal = progress == "tty" || progress == "auto" && terminal(app.Err) != nil
+	options := app.buildkitOptions(o.progress)
+	sources.Terminal = options.Progress == "tty" || options.Progress == "auto" && terminal(app.Err) != nil
 	return &pendingBuild{
 		engine: engine,
 		warn: func() {
@@ -81,10 +75,24 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 				app.warnProfile(w)
 			}
 		},
-		request: build.Request{Project: project, Names: o.names, NoCache: o.noCache, Locked: o.locked, Sources: sources, Notes: notes,
-			Limits: build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
-		options: buildkit.Options{Address: app.Getenv("BUILDKIT_HOST"), Progress: progress, Out: app.Err, Notes: notes},
+		request: build.Request{Project: project, Names: o.names, NoCache: o.noCache, Locked: o.locked, Sources: sources, Notes: options.Notes,
+			WarningsAsErrors: o.warningsAsErrors,
+			Limits:           build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
+		options: options,
 	}, nil
+}
+
+// buildkitOptions are the caller's own about BuildKit.
+func (app *App) buildkitOptions(progress string) buildkit.Options {
+	if app.Quiet {
+		progress = "quiet"
+	} else if value := app.Getenv("BUILDKIT_PROGRESS"); progress == "auto" && slices.Contains(buildkit.Modes, value) {
+		progress = value // as for docker build
+	}
+	return buildkit.Options{
+		Address: app.Getenv("BUILDKIT_HOST"), Progress: progress, Out: app.Err,
+		Notes: func(text string) { app.note("%s", text) },
+	}
 }
 
 func (b *pendingBuild) run(ctx context.Context) (build.Result, error) {

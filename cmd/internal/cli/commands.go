@@ -8,6 +8,7 @@ func commands(app *App) []*cobra.Command {
 		newInitCmd(app),
 		newBuildCmd(app),
 		newLintCmd(app),
+		newCheckCmd(app),
 		newLockCmd(app),
 		newImagesCmd(app),
 		newPruneCmd(app),

@@ -1,0 +1,273 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/build/environment"
+	"crun.dev/crun/dockerfiles"
+)
+
+// CheckMode says how much of an image is tried before it gets its name.
+type CheckMode string
+
+// The modes: nothing; imports, torch's libraries and a tensor from numpy; and
+// two workers of a DataLoader as well.
+const (
+	CheckOff    CheckMode = "off"
+	CheckImport CheckMode = "import"
+	CheckFull   CheckMode = "full"
+)
+
+// CheckModes are all of them, as the command line writes them.
+var CheckModes = []string{string(CheckOff), string(CheckImport), string(CheckFull)}
+
+// checkRequest is what the check is asked, and the value of LabelCheck.
+// dockerfiles/installer/check.py is the other side.
+type checkRequest struct {
+	Mode CheckMode `json:"mode,omitempty"`
+	// Prefix is the environment's folder, "" for the one that the image's
+	// variables lead to.
+	Prefix string `json:"prefix,omitempty"`
+	// Conda and Pip are the packages that somebody asked for. Everything asks
+	// for what no other package needs, in their place.
+	Conda      []string `json:"conda"`
+	Pip        []string `json:"pip"`
+	Everything bool     `json:"everything,omitempty"`
+	// Must are the modules that have to work, beside torch and numpy.
+	Must []string `json:"must"`
+}
+
+// checkRequest asks for what the file names.
+func (p *Project) checkRequest() checkRequest {
+	request := p.checkLabel()
+	request.Mode, request.Prefix = p.Options.CheckMode, p.Environment.EnvDir()
+	if request.Mode == "" {
+		request.Mode = CheckFull
+	}
+	return request
+}
+
+// checkLabel is what an image keeps of it, for a check at a later time.
+func (p *Project) checkLabel() checkRequest {
+	request := checkRequest{Conda: []string{}, Pip: []string{}, Must: slices.Clone(p.Options.Check)}
+	add := func(list *[]string, name string) {
+		if name != "" && !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	for _, spec := range p.Environment.Conda {
+		add(&request.Conda, spec.Name)
+	}
+	for _, section := range p.Environment.Pip {
+		for _, r := range section.Requirements {
+			add(&request.Pip, r.Name)
+		}
+	}
+	return request
+}
+
+// CheckReport is what came of a check.
+type CheckReport struct {
+	Mode    CheckMode       `json:"mode"`
+	Modules []CheckedModule `json:"modules"`
+	// Torch is nil where there is none that can be imported.
+	Torch *CheckedTorch `json:"torch"`
+	// Conflicts are what distributions say against one another, a line each.
+	Conflicts   []string      `json:"conflicts"`
+	Overwritten []Overwritten `json:"overwritten"`
+	// Seconds is how long it took.
+	Seconds float64 `json:"seconds"`
+}
+
+// The states of a CheckedModule.
+const (
+	ModuleWorks        = "works"
+	ModuleFails        = "fails"
+	ModuleNotCheckable = "not checkable here" // for want of a GPU's driver
+)
+
+// CheckedModule is a module, or another thing of torch that was tried.
+type CheckedModule struct {
+	Name    string `json:"name"`
+	Package string `json:"package"`
+	Version string `json:"version"`
+	Status  string `json:"status"`
+	// Reason is the error in one line, Advice what helps, where it is known.
+	Reason string `json:"reason,omitempty"`
+	Advice string `json:"advice,omitempty"`
+}
+
+// CheckedTorch is what torch says of itself.
+type CheckedTorch struct {
+	Version string `json:"version"`
+	// CUDA is "12.8", or "" for a build for CPUs; Archs the GPUs that it is
+	// compiled for, as torch writes them.
+	CUDA      string `json:"cuda"`
+	Archs     string `json:"archs"`
+	Libraries int    `json:"libraries"`
+}
+
+// Overwritten tells of files that two packages hold.
+type Overwritten struct {
+	Package     string `json:"package"`
+	Version     string `json:"version"`
+	Over        string `json:"over"`
+	OverVersion string `json:"over_version"`
+	OverKind    string `json:"over_kind"` // conda or pip
+	Files       int    `json:"files"`
+	Example     string `json:"example"`
+}
+
+// parseReport reads what the check wrote.
+func parseReport(data []byte) (*CheckReport, error) {
+	var report CheckReport
+	if err := json.Unmarshal(data, &report); err != nil {
+		return nil, fmt.Errorf("checking the packages: the report cannot be read: %w", err)
+	}
+	return &report, nil
+}
+
+// Warnings are what a person should know and what stops nothing, a line each.
+func (r *CheckReport) Warnings() []string {
+	var lines []string
+	for _, m := range r.Modules {
+		if m.Status != ModuleFails {
+			continue
+		}
+		line := fmt.Sprintf("%s cannot be imported: %s", m.Name, m.Reason)
+		if strings.ContainsAny(m.Name, " /") || m.Name == "Python" {
+			line = fmt.Sprintf("%s fails: %s", m.Name, m.Reason)
+		}
+		if m.Package != "" && m.Package != m.Name {
+			line = m.Package + ": " + line
+		}
+		if m.Advice != "" {
+			line += "; " + m.Advice
+		}
+		lines = append(lines, line)
+	}
+	for _, o := range r.Overwritten {
+		lines = append(lines, o.String())
+	}
+	return append(lines, r.Conflicts...)
+}
+
+func (o Overwritten) String() string {
+	if o.OverKind == "conda" {
+		return fmt.Sprintf("pip's %s %s has overwritten %d files of conda's %s %s (%s): ask one of them for it",
+			o.Package, o.Version, o.Files, o.Over, o.OverVersion, o.Example)
+	}
+	return fmt.Sprintf("the pip packages %s %s and %s %s both hold %d files (%s): keep one of them",
+		o.Over, o.OverVersion, o.Package, o.Version, o.Files, o.Example)
+}
+
+// Summary says in one line what works.
+func (r *CheckReport) Summary() string {
+	works, unchecked := 0, []string{}
+	var more []string
+	for _, m := range r.Modules {
+		switch {
+		case m.Status == ModuleNotCheckable:
+			unchecked = append(unchecked, m.Name)
+		case m.Status == ModuleWorks && strings.Contains(m.Name, " "):
+			more = append(more, m.Name)
+		case m.Status == ModuleWorks:
+			works++
+		}
+	}
+	text := plural(works, "module") + " can be imported"
+	if t := r.Torch; t != nil {
+		built := "for CPUs"
+		if t.CUDA != "" {
+			built = "for CUDA " + t.CUDA
+		}
+		text += fmt.Sprintf(", torch %s %s", t.Version, built)
+	}
+	if len(more) > 0 {
+		text += ", " + strings.Join(more, ", ")
+	}
+	if len(unchecked) > 0 {
+		text += "; not without a GPU's driver: " + strings.Join(unchecked, ", ")
+	}
+	return text
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// WarningsError says that warnings count as errors.
+type WarningsError struct{ Lines []string }
+
+func (e *WarningsError) Error() string {
+	return strings.Join(e.Lines, "\n") + "\nwarnings count as errors here (--warnings-as-errors), and there " +
+		map[bool]string{true: "is one", false: fmt.Sprintf("are %d", len(e.Lines))}[len(e.Lines) == 1]
+}
+
+// checked takes a check's report into the result, or refuses the image.
+func (b *builder) checked(data []byte) error {
+	report, err := parseReport(data)
+	if err != nil {
+		return err
+	}
+	b.report = report
+	warnings := report.Warnings()
+	if b.request.WarningsAsErrors && len(warnings) > 0 {
+		return &WarningsError{Lines: warnings}
+	}
+	for _, line := range warnings {
+		b.request.Notes("warning: " + line)
+	}
+	if len(report.Modules) > 0 {
+		b.request.Notes("checked: " + report.Summary())
+	}
+	return nil
+}
+
+// CheckImage checks the packages of any image that the engine has or can
+// fetch: those that its environment file asked for, where crun built it, else
+// all that no other package needs. toolbox is as in Options, platform too.
+func CheckImage(ctx context.Context, solver Solver, images Images, name, toolbox, platform string, mode CheckMode, sources Sources) (*CheckReport, error) {
+	b := &builder{images: images, request: Request{Sources: sources}}
+	found, err := images.Image(ctx, name)
+	if err != nil && !errors.Is(err, buildkit.ErrNoImage) {
+		return nil, err
+	}
+	request := checkRequest{Everything: true, Conda: []string{}, Pip: []string{}, Must: []string{}}
+	if text := found.Labels[LabelCheck]; text != "" {
+		if err := json.Unmarshal([]byte(text), &request); err != nil {
+			return nil, fmt.Errorf("the label %s of %s cannot be read: %w", LabelCheck, name, err)
+		}
+		request.Everything = false
+	}
+	request.Mode = mode
+	context, err := dockerfiles.RenderCheck(dockerfiles.Check{Image: name, ToolboxBase: toolbox, Request: encode(request)})
+	if err != nil {
+		return nil, err
+	}
+	none := &environment.Environment{}
+	job := buildkit.Job{
+		Title: "checking " + name, Dockerfile: context.Dockerfile, Files: context.Files, Platform: platforms[platform],
+		Target: dockerfiles.StageCheck, NoCacheStages: []string{dockerfiles.StageCheck},
+		Secrets: sources.secrets(none), Hidden: sources.file(none).Hidden,
+		Proxy: sources.Proxy, HostNetwork: sources.needsHostNetwork(none),
+	}
+	if job.Local, err = b.localImages(ctx, name, toolbox); err != nil {
+		return nil, err
+	}
+	job.Mirrors = b.mirrors(context.Dockerfile)
+	answer, err := solver.File(ctx, job, dockerfiles.ReportFile, "")
+	if err != nil {
+		return nil, err
+	}
+	return parseReport(answer.Data)
+}
