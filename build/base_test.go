@@ -11,12 +11,8 @@ import (
 func (p *Project) newBase() lock.Base { return lock.Base{Reference: p.Options.Base} }
 
 // failed is the answer of a step that has none.
-func failed(kind, text string) (s solution) {
-	s.Failure = &struct {
-		Kind string `json:"kind"`
-		Text string `json:"text"`
-	}{kind, text}
-	return s
+func failed(kind, text string) solution {
+	return solution{Failure: &failure{Kind: kind, Text: text}}
 }
 
 func TestWrongBases(t *testing.T) {

@@ -216,7 +216,7 @@ func TestFailedSolveLeavesNothing(t *testing.T) {
 	if !errors.As(err, &noSolution) {
 		t.Fatalf("the error is %v", err)
 	}
-	want := fmt.Sprintf("%s: the packages have no solution:\n  No candidates were found for pytorch 2.*.\n%s:5:5: pytorch=2.*\nchange the versions, or add a channel that has them", file, file)
+	want := fmt.Sprintf("%s: the packages have no solution:\n%s:5:5: pytorch=2.*\n  No candidates were found for pytorch 2.*.\nchange the versions, or add a channel that has them", file, file)
 	if err.Error() != want {
 		t.Errorf("the error is\n%s\nwant\n%s", err, want)
 	}
@@ -287,10 +287,7 @@ func TestCanceledWhileWaiting(t *testing.T) {
 // A step without network is a chance of the moment: one more try, and no third.
 func TestUnreachableIsTriedOnceMore(t *testing.T) {
 	file, e := write(t, environmentFile), newEngine(t)
-	e.answer = solution{Failure: &struct {
-		Kind string `json:"kind"`
-		Text string `json:"text"`
-	}{"index", "no route"}}
+	e.answer = solution{Failure: &failure{Kind: "index", Text: "no route"}}
 	var said notes
 	_, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), Notes: said.add})
 	if err == nil || !strings.Contains(err.Error(), "the pip packages cannot be fetched:\n  no route") {

@@ -71,6 +71,7 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 		Base: from(l.Base), ToolboxBase: p.Options.ToolboxBase, User: l.Base.User,
 		EnvDir: env.EnvDir(), EnvName: env.Name, CondaCommand: len(l.Miniconda) > 0,
 		Check:       encode(p.checkRequest()),
+		Lock:        l.Marshal(),
 		CacheDomain: p.Options.CacheDomain,
 	}
 	if len(l.Apt) > 0 {

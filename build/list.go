@@ -51,10 +51,7 @@ type baseRequest struct {
 
 // solution is the answer: a failure, or packages.
 type solution struct {
-	Failure *struct {
-		Kind string `json:"kind"` // apt, base, channel, conda, index or pip
-		Text string `json:"text"`
-	} `json:"failure"`
+	Failure   *failure       `json:"failure"`
 	Notes     []string       `json:"notes"`
 	Virtual   []string       `json:"virtual"`
 	Miniconda []condaPackage `json:"miniconda"`

@@ -116,6 +116,9 @@ func lockName(file string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name)) + ".crun.lock"
 }
 
+// LockFile is the lock of an environment file.
+func LockFile(file string) string { return filepath.Join(filepath.Dir(file), lockName(file)) }
+
 // Open reads the environment file and its lock. The error joins every mistake
 // of the environment file, each with its place. An unreadable lock is no error.
 func Open(file string, options Options) (*Project, error) {
@@ -146,7 +149,7 @@ func Open(file string, options Options) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{
-		File: file, LockFile: filepath.Join(filepath.Dir(file), lockName(file)),
+		File: file, LockFile: LockFile(file),
 		Environment: env, Findings: findings, Options: options, folder: folder, local: locals,
 	}
 	p.Request = lock.Request{

@@ -11,32 +11,7 @@ import (
 	"crun.dev/crun/build/environment"
 	"crun.dev/crun/build/lock"
 	"crun.dev/crun/dockerfiles"
-	"crun.dev/crun/internal/lazyregexp"
 )
-
-// NoSolutionError says that an environment's packages do not fit together.
-type NoSolutionError struct {
-	// File is the environment file.
-	File string
-	// Text is the solver's own.
-	Text string
-	// Lines are the file's that the text names: "environment.yml:6:5: pytorch=2.*".
-	Lines []string
-	// Remedy is what to do.
-	Remedy string
-}
-
-func (e *NoSolutionError) Error() string {
-	text := e.File + ": the packages have no solution:\n" + indent(e.Text)
-	if len(e.Lines) > 0 {
-		text += "\n" + strings.Join(e.Lines, "\n")
-	}
-	return text + "\n" + e.Remedy
-}
-
-func indent(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
-}
 
 // solveContext is the Dockerfile that chooses the project's conda packages.
 func (p *Project) solveContext(base string, k kept) (*dockerfiles.Context, error) {
@@ -164,7 +139,7 @@ func (b *builder) choose(ctx context.Context, title string, context *dockerfiles
 		return answer, s, b.unreachable(s.Failure.Kind, s.Failure.Text)
 	}
 	if s.Failure != nil {
-		return answer, s, b.project.noSolution(s.Failure.Kind, s.Failure.Text)
+		return answer, s, b.project.noSolution(*s.Failure)
 	}
 	for _, note := range s.Notes {
 		b.request.Notes(note)
@@ -229,40 +204,6 @@ func takePip(l *lock.Lock, s solution) {
 		}
 		l.Pip = append(l.Pip, lock.Distribution(d))
 	}
-}
-
-var word = lazyregexp.New(`[A-Za-z0-9_][A-Za-z0-9_.-]*`)
-
-// noSolution makes an error of a solver's text, with the lines that it is about.
-func (p *Project) noSolution(kind, text string) error {
-	switch kind {
-	case "base":
-		return fmt.Errorf("%s: no image can be made of this base image: %s", p.Options.Base, text)
-	case "apt":
-		return p.aptError(text)
-	}
-	named := map[string]bool{}
-	for _, w := range word.FindAllString(text, -1) {
-		named[strings.ToLower(w)] = true
-	}
-	err := &NoSolutionError{File: p.File, Text: environment.Redact(text)}
-	for _, spec := range p.Environment.Conda {
-		if named[spec.Name] {
-			err.Lines = append(err.Lines, fmt.Sprintf("%s: %s", spec.Pos, spec))
-		}
-	}
-	err.Remedy = "change the versions, or add a channel that has them"
-	if kind == "pip" {
-		err.Remedy = "change the versions of these, or take the pip packages from conda"
-		for _, section := range p.Environment.Pip {
-			for _, r := range section.Requirements {
-				if r.Name != "" && named[r.Name] {
-					err.Lines = append(err.Lines, fmt.Sprintf("%s: %s", r.Pos, r.Text))
-				}
-			}
-		}
-	}
-	return err
 }
 
 // repository is a reference without tag and digest.

@@ -44,10 +44,11 @@ const (
 	StageCheck = "check"
 )
 
-// Files of the solve's Dockerfile.
+// Files of the contexts and of the stage StageSolution.
 const (
 	RequestFile  = "request.json"
 	SolutionFile = "/solution.json"
+	LockFile     = "crun.lock"
 )
 
 // CheckFile says what is to be checked, ReportFile of the stage StageCheck what
@@ -101,6 +102,9 @@ type Image struct {
 	Labels    []Pair
 	// Check is the content of CheckFile.
 	Check []byte
+	// Lock is the content of LockFile, which lies in the image's root folder; nil
+	// means that there is none.
+	Lock []byte
 	// CacheDomain is as for Solve.
 	CacheDomain string
 	// Local are the files of the project's folders that steps take, by their
@@ -175,6 +179,9 @@ func RenderImage(i Image) (*Context, error) {
 		return nil, err
 	}
 	files[CheckFile] = i.Check
+	if i.Lock != nil {
+		files[LockFile] = i.Lock
+	}
 	return render("image.Dockerfile.tmpl", i, files)
 }
 

@@ -5,6 +5,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/md5"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +37,11 @@ import (
 //	index VARIABLE NAME VERSION  serve an index with a pure wheel NAME, and a wheel
 //	                        NAMEurl that needs it by its address. The index's own,
 //	                        with a password, goes to VARIABLE, host and port to VARIABLE_HOST
+//	channel VARIABLE FILE   serve a conda channel that lists the packages of FILE and has none of
+//	                        them: a line each, NAME VERSION and what it needs, behind commas. Its
+//	                        address goes to VARIABLE
 func init() {
+	commands["channel"] = cmdChannel
 	commands["forget"] = cmdForget
 	commands["baseimage"] = cmdBaseImage
 	commands["look"] = cmdLook
@@ -212,4 +218,42 @@ func cmdIndex(ts *testscript.TestScript, neg bool, args []string) {
 	wheels[name+"url"+suffix] = pureWheel(ts, name+"url", version, "Requires-Dist: "+name+" @ "+server.URL+"/open/"+name+suffix+"\n")
 	ts.Setenv(args[0]+"_HOST", strings.TrimPrefix(server.URL, "http://"))
 	ts.Setenv(args[0], strings.Replace(server.URL, "http://", "http://user:s3cr3t-password@", 1)+"/simple")
+}
+
+// cmdChannel: to choose packages their list is enough.
+func cmdChannel(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "channel VARIABLE FILE")
+	packages := map[string]any{}
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		head, needs, _ := strings.Cut(strings.TrimSpace(line), ",")
+		name, version, ok := strings.Cut(head, " ")
+		if !ok {
+			continue
+		}
+		depends := []string{}
+		for need := range strings.SplitSeq(needs, ";") {
+			if need = strings.TrimSpace(need); need != "" {
+				depends = append(depends, need)
+			}
+		}
+		file := name + "-" + version + "-0.conda"
+		packages[file] = map[string]any{
+			"name": name, "version": version, "build": "0", "build_number": 0, "subdir": "noarch", "depends": depends,
+			"sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(file))), "md5": fmt.Sprintf("%x", md5.Sum([]byte(file))), "size": 1,
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		subdir, file := path.Split(r.URL.Path)
+		if file != "repodata.json" {
+			http.NotFound(w, r)
+			return
+		}
+		list := map[string]any{"info": map[string]string{"subdir": path.Base(subdir)}, "packages": map[string]any{}, "packages.conda": map[string]any{}}
+		if path.Base(subdir) == "noarch" {
+			list["packages.conda"] = packages
+		}
+		json.NewEncoder(w).Encode(list)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], server.URL)
 }

@@ -18,8 +18,8 @@ const (
 // Change is one difference between two locks.
 type Change struct {
 	Action string `json:"action"`
-	// Kind is where the thing is from: conda, pip, miniconda (conda packages of
-	// /opt/conda), or what it is: base, channel, index, virtual.
+	// Kind is where the thing is from: conda, pip, apt, miniconda (conda packages
+	// of /opt/conda), or what it is: base, channel, index, virtual.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 	// Old and New are versions, with as much behind them as tells the two
@@ -33,7 +33,7 @@ type Change struct {
 // request) is no part of it: see Explain.
 func Diff(old, now *Lock) []Change {
 	var changes []Change
-	for _, kind := range []string{"conda", "pip", "miniconda", "base", "virtual", "channel", "index"} {
+	for _, kind := range []string{"conda", "pip", "miniconda", "apt", "base", "virtual", "channel", "index"} {
 		before, after := old.things(kind), now.things(kind)
 		for _, name := range slices.Sorted(keys(before, after)) {
 			a, b := before[name], after[name]
@@ -81,6 +81,14 @@ func apart(a, b []string) (string, string) {
 	return a[0], b[0]
 }
 
+// short is enough of a digest to tell two apart.
+func short(digest string) string {
+	if i := strings.LastIndexByte(digest, ':') + 1; len(digest) > i+12 {
+		return digest[:i+12]
+	}
+	return digest
+}
+
 // things are a lock's entries of a kind by name: the version, then what else
 // makes one another, of one length for all of a kind.
 func (l *Lock) things(kind string) map[string][]string {
@@ -90,7 +98,7 @@ func (l *Lock) things(kind string) map[string][]string {
 	}
 	packages := func(list []Package) {
 		for _, p := range list {
-			all[p.Name] = []string{p.Version, p.Build, p.Channel, p.Path(), cmp.Or(p.SHA256, p.MD5)}
+			all[p.Name] = []string{p.Version, p.Build, p.Channel, p.Path(), short(cmp.Or(p.SHA256, p.MD5))}
 		}
 	}
 	switch kind {
@@ -104,10 +112,14 @@ func (l *Lock) things(kind string) map[string][]string {
 			if d.Markers != "" && all[name] != nil {
 				name += " ; " + d.Markers // for another platform than the entry before
 			}
-			all[name] = []string{cmp.Or(d.Version, d.URL), d.URL, d.Index, d.Markers, strings.Join(slices.Sorted(slices.Values(d.Hashes)), ",")}
+			all[name] = []string{cmp.Or(d.Version, d.URL), d.URL, d.Index, d.Markers, short(digest([]byte(strings.Join(slices.Sorted(slices.Values(d.Hashes)), ","))))}
+		}
+	case "apt":
+		for _, p := range l.Apt {
+			all[p.Name] = []string{p.Version}
 		}
 	case "base":
-		all[l.Base.Reference] = []string{cmp.Or(l.Base.Digest, l.Base.ImageID, "not known")}
+		all[l.Base.Reference] = []string{short(cmp.Or(l.Base.Digest, l.Base.ImageID, "not known"))}
 	case "virtual":
 		for _, v := range l.Virtual {
 			name, version, _ := strings.Cut(v, "=")

@@ -5,14 +5,13 @@ import json
 import netrc
 import os
 import re
-import subprocess
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
 
-TOOLS_UV = "/run/crun/toolbox/opt/crun/site-packages/bin/uv"
+TOOLS = "/run/crun/toolbox/opt/crun"
+TOOLS_UV = TOOLS + "/site-packages/bin/uv"
 
 
 # What an index of the machine's own goes by where people read.
@@ -188,28 +187,3 @@ sources = Sources()
 
 def python_of(prefix):
     return os.path.join(prefix, "bin", "python")
-
-
-def compile_bytecode(prefix):
-    """Compiles what has been installed, in the layer that installs it.
-
-    Otherwise each container would compile it again, or, for a user who may not
-    write there, each start of Python would.
-    """
-    python = python_of(prefix)
-    if not os.path.exists(python):
-        return
-    start = time.monotonic()
-    libraries = [
-        os.path.join(prefix, "lib", name)
-        for name in sorted(os.listdir(os.path.join(prefix, "lib")))
-        if name.startswith("python") and os.path.isdir(os.path.join(prefix, "lib", name))
-        and not os.path.islink(os.path.join(prefix, "lib", name))
-    ]
-    # Files that are no valid Python (templates, tests for Python 2) are common
-    # and harmless, so neither their messages nor the exit code matter.
-    subprocess.run(
-        [python, "-E", "-s", "-m", "compileall", "-q", "-j", str(len(os.sched_getaffinity(0))), *libraries],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-    )
-    print(f"compile {time.monotonic() - start:.1f} s", flush=True)

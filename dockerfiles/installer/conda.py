@@ -1,16 +1,22 @@
 """Conda packages: rattler solves, fetches and links them."""
 import asyncio
+import datetime
+import difflib
 import json
 import os
+import re
 import tempfile
 import time
 
 import rattler
+from rattler.exceptions import SolverError
 from rattler.networking import Client
 from rattler.networking.middleware import MirrorMiddleware, RetryMiddleware
 from rattler.package.build_string import BuildString
 
-from common import Failure, compile_bytecode, sources
+import conflict
+import layer
+from common import Failure, sources
 from progress import LARGE, Bar, Timer
 
 FIELDS = (
@@ -35,24 +41,99 @@ def client(timeout):
     return Client(middlewares, timeout=timeout)
 
 
-async def solve(request, specs, locked):
-    """The records that fulfil specs; of several that do, those of the entries locked are taken."""
-    gateway = rattler.Gateway(cache_dir="/run/crun/cache/rattler/repodata", client=client(5 * sources.patience))
-    virtual = []
-    for text in request["virtual"]:
-        name, _, version = text.partition("=")
-        version, _, build = version.partition("=")
-        virtual.append(rattler.GenericVirtualPackage(
-            rattler.PackageName(name), rattler.Version(version or "0"), BuildString(build or "0")))
-    return await rattler.solve(
-        list(request["channels"].values()),
-        [rattler.MatchSpec(spec, strict=False) for spec in specs],
-        gateway=gateway,
-        locked_packages=[from_entry(entry, request["channels"]) for entry in locked if entry["channel"] in request["channels"]],
-        platforms=[request["platform"], "noarch"],
-        virtual_packages=virtual,
-        channel_priority=rattler.ChannelPriority.Flexible,
-    )
+class Question:
+    """What is asked of the channels: which packages fulfil some specs."""
+
+    def __init__(self, request):
+        self.channels = request["channels"]
+        self.platforms = [request["platform"], "noarch"]
+        self.gateway = rattler.Gateway(cache_dir="/run/crun/cache/rattler/repodata", client=client(5 * sources.patience))
+        self.virtual = []
+        for text in request["virtual"]:
+            name, _, version = text.partition("=")
+            version, _, build = version.partition("=")
+            self.virtual.append(rattler.GenericVirtualPackage(
+                rattler.PackageName(name), rattler.Version(version or "0"), BuildString(build or "0")))
+
+    def solve(self, specs, locked=(), limit=None):
+        """The records that fulfil specs; of several that do, those of the entries locked are taken.
+
+        limit is a number of seconds.
+        """
+        return asyncio.run(rattler.solve(
+            list(self.channels.values()),
+            [rattler.MatchSpec(spec, strict=False) for spec in specs],
+            gateway=self.gateway,
+            locked_packages=[from_entry(entry, self.channels) for entry in locked if entry["channel"] in self.channels],
+            platforms=self.platforms,
+            virtual_packages=self.virtual,
+            channel_priority=rattler.ChannelPriority.Flexible,
+            timeout=datetime.timedelta(seconds=limit) if limit else None,
+        ))
+
+    def records(self, name):
+        """All records of a package's name."""
+        lists = asyncio.run(self.gateway.query(list(self.channels.values()), self.platforms, [name], recursive=False))
+        return [record for records in lists for record in records]
+
+    def names(self):
+        """The names of all packages."""
+        return [name.normalized for name in asyncio.run(self.gateway.names(list(self.channels.values()), self.platforms))]
+
+    def missing(self, specs):
+        """Those of specs that no record fulfils, each with what there is near it."""
+        found = []
+        for spec in dict.fromkeys(specs):
+            match = rattler.MatchSpec(spec, strict=False)
+            if match.name is None:
+                continue
+            name = conflict.name_of(spec)
+            records = self.records(name)
+            if any(match.matches(record) for record in records):
+                continue
+            entry = {"spec": spec}
+            if not records:
+                entry["names"] = difflib.get_close_matches(name, self.names(), 3, 0.75)
+            else:
+                entry["near"] = self.near(match, records)
+            found.append(entry)
+        return found
+
+    def near(self, match, records):
+        """The versions of records around the one that match asks for; of the very version, its builds."""
+        builds = [record for record in records if rattler.MatchSpec(
+            f"{record.name.normalized} {match.version or '*'}", strict=False).matches(record)]
+        if builds and match.build:
+            texts = sorted({f"{record.version}={record.build}" for record in builds})
+            return texts[-conflict.NEAR:]
+        asked = re.search(r"[0-9][0-9A-Za-z._]*", str(match.version or ""))
+        versions = sorted({rattler.Version(str(record.version)) for record in records})
+        return conflict.near(rattler.Version(asked.group().rstrip("._") if asked else "0"), versions)
+
+    def conflict(self, specs, text):
+        """What a failed solve of specs is about, as build/conflict.go reads it."""
+        missing = self.missing(specs)
+        if missing:
+            return {"missing": missing}
+        clock = conflict.Clock()
+
+        def fits(some):
+            """Name to version of a solution; False where there is none, None where it was not found out in time."""
+            if not clock.left():
+                return None
+            try:
+                return {record.name.normalized: str(record.version) for record in self.solve(some, limit=clock.left())}
+            except SolverError:
+                return False if clock.left() else None
+
+        core = conflict.core(specs, text, fits, clock)
+        found = {"core": core, **conflict.changes(specs, core, fits, clock)}
+        if core != specs:
+            try:
+                self.solve(core, limit=clock.left() or 1)
+            except SolverError as error:
+                found["text"] = explain(error)  # shorter, and about these alone
+        return found
 
 
 def to_entry(record, channels):
@@ -255,4 +336,4 @@ def install_list(content):
     channels = content["channels"]
     records = [from_entry(entry, channels) for entry in content["packages"]]
     install(records, content["prefix"], content["platform"])
-    compile_bytecode(content["prefix"])
+    layer.finish(content["prefix"])

@@ -7,8 +7,9 @@ import re
 import shutil
 import zipfile
 
+import layer
 import pypi
-from common import Failure, compile_bytecode, python_of, sources
+from common import Failure, python_of, sources
 
 SENT = "/run/crun"  # the entries' "source" is below it
 WORK = "/run/crun/src"
@@ -124,7 +125,7 @@ def install_list(content):
         wheel = build(entry, python, options)
         if wheel:
             install(entry, wheel, python)
-    compile_bytecode(content["prefix"])
+    layer.finish(content["prefix"])
 
 
 def build(entry, python, options):

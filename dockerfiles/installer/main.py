@@ -18,9 +18,9 @@ import os
 import sys
 import traceback
 
-TOOLS = "/run/crun/toolbox/opt/crun"
-sys.path.insert(0, TOOLS + "/site-packages")
+sys.path.insert(0, "/run/crun/toolbox/opt/crun/site-packages")
 
+import layer  # noqa: E402
 import limits  # noqa: E402
 from common import Failure, sources  # noqa: E402
 
@@ -40,6 +40,8 @@ def main(command, *arguments):
     os.environ["HOME"] = "/run/crun/home"
     os.environ["RATTLER_CACHE_DIR"] = "/run/crun/cache/rattler"
     os.environ["PYTHONNOUSERSITE"] = "1"
+    # For what packages build: wheels from sources, files of link scripts.
+    os.environ["SOURCE_DATE_EPOCH"] = str(layer.TIME)
     os.environ["TMPDIR"] = "/run/crun/tmp"
     for folder in (os.environ["HOME"], os.environ["TMPDIR"]):
         os.makedirs(folder, exist_ok=True)

@@ -12,8 +12,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+import layer
 import local
-from common import EXTRA_INDEX, Failure, TOOLS_UV, compile_bytecode, python_of, refusal, sources, to_environment
+import pipconflict
+from common import EXTRA_INDEX, Failure, TOOLS_UV, python_of, refusal, sources, to_environment
 from progress import LARGE, Bar
 
 CACHE = "/run/crun/cache/uv"
@@ -24,7 +26,11 @@ PIP_VARIABLES = {"--index-url": ("PIP_INDEX_URL", " "), "--extra-index-url": ("P
 
 
 class NoSolution(Exception):
-    """The requirements cannot be fulfilled; the text says why."""
+    """The requirements cannot be fulfilled; the text says why, more what else is known of it (pipconflict.find)."""
+
+    def __init__(self, text, **more):
+        super().__init__(text)
+        self.more = more
 
 
 class Unreachable(Exception):
@@ -71,17 +77,32 @@ def compile_requirements(request, prefix, notes):
     kept = {name: version for name, version in provided.items() if name not in dropped}
     with tempfile.TemporaryDirectory(dir="/run/crun") as folder:
         requirements = os.path.join(folder, "requirements.in")
-        with open(requirements, "w", encoding="utf-8") as file:
-            file.writelines(sources.private(line) + "\n" for line in lines)
-        # What the output has from before is kept where it fits.
         output = os.path.join(folder, "requirements.txt")
+        # Once, for the more questions where there is no solution.
+        around = [*options, *request.get("pip_solve", []),
+                  *stand_ins(kept, folder), *constraints(request, folder)]
+
+        def run_compile(some, *more):
+            with open(requirements, "w", encoding="utf-8") as file:
+                file.writelines(sources.private(line) + "\n" for line in some)
+            return run_uv(
+                "pip", "compile", "--python", python_of(prefix), "--quiet", "--no-header", "--no-annotate", "--output-file", output,
+                "--emit-index-annotation", "--index-strategy", "unsafe-best-match", *more, *around, requirements)
+
+        def attempt(some, *more):
+            """Entries, without hashes; False where there is no solution, None where uv fails otherwise."""
+            if os.path.exists(output):
+                os.unlink(output)
+            result = run_compile(some, *more)
+            if result.returncode:
+                return False if "No solution found" in result.stderr else None
+            with open(output, encoding="utf-8") as file:
+                return parse(file.read())
+
+        # What the output has from before is kept where it fits.
         with open(output, "w", encoding="utf-8") as file:
             file.writelines(f"{entry['name']}=={entry['version']}\n" for entry in request["locked"] if entry.get("version") and entry.get("index"))
-        result = run_uv(
-            "pip", "compile", "--python", python_of(prefix), "--quiet", "--no-header", "--no-annotate", "--output-file", output,
-            "--generate-hashes", "--emit-index-annotation", "--index-strategy", "unsafe-best-match",
-            *options, *request.get("pip_solve", []),
-            *stand_ins(kept, folder), *constraints(request, folder), requirements)
+        result = run_compile(lines, "--generate-hashes")
         if result.returncode == 0:
             with open(output, encoding="utf-8") as file:
                 entries = [entry for entry in parse(file.read()) if not entry.get("url", "").startswith("file://" + folder)]
@@ -102,7 +123,9 @@ def compile_requirements(request, prefix, notes):
         if "No solution found" in text:
             words = set(re.findall(r"[a-z0-9][a-z0-9.-]*", text.lower()))
             text += "".join(f"\nconda brings {name} {version}" for name, version in sorted(kept.items()) if name in words)
-            raise NoSolution(text + refusals(request["indexes"], text))
+            refused = refusals(request["indexes"], text)
+            # With a login that is wrong every package seems to be missing.
+            raise NoSolution(text + refused, **({} if refused else pipconflict.find(request["pip"], lines[len(request["pip"]):], text, attempt)))
         if "Failed to fetch" in text:
             raise Unreachable(text)
         found = ask_pip(prefix, requirements, request)
@@ -287,7 +310,7 @@ def install_list(content):
     for entries, options in ((hashed, ["--require-hashes"]), (other, [])):
         if entries:
             install(entries, python, [*options, *where(content["indexes"], content["options"])])
-    compile_bytecode(prefix)
+    layer.finish(prefix)
 
 
 def addresses(indexes):

@@ -1,5 +1,4 @@
 """Choosing the exact packages of an environment."""
-import asyncio
 import glob
 import os
 import re
@@ -26,13 +25,18 @@ def solve(request):
         return failure("base", (
             "the base image has conda in /opt/conda already, and the environment is called base: "
             "give it another name (name: train)"))
+    question = conda.Question(request)
     try:
-        records = asyncio.run(conda.solve(request, request["specs"], request["locked"]))
+        try:
+            records = question.solve(request["specs"], request["locked"])
+        except SolverError as error:
+            text = conda.explain(error)
+            return failure("conda", **{"text": text, **question.conflict(request["specs"], text)})
         answer["conda"] = [conda.to_entry(record, request["channels"]) for record in records]
         if request["miniconda"] and has_conda:
             notes.append("the base image has conda in /opt/conda: it is taken as it is")
         elif request["miniconda"]:
-            answer["miniconda"] = miniconda(request, notes)
+            answer["miniconda"] = miniconda(request, question, notes)
     except SolverError as error:
         return failure("conda", conda.explain(error))
     except (GatewayError, FetchRepoDataError) as error:
@@ -48,18 +52,18 @@ def solve_pip(request):
     except pypi.Unreachable as error:
         return failure("index", str(error))
     except pypi.NoSolution as error:
-        return failure("pip", str(error))
+        return failure("pip", str(error), **error.more)
     return {"notes": notes, "pip": packages, "indexes": [sources.index_name(url) for url in request["indexes"]]}
 
 
-def failure(kind, text):
-    return {"failure": {"kind": kind, "text": text}}
+def failure(kind, text, **more):
+    return {"failure": {"kind": kind, "text": text, **more}}
 
 
-def miniconda(request, notes):
+def miniconda(request, question, notes):
     """The packages of /opt/conda; none where no channel serves conda."""
     try:
-        records = asyncio.run(conda.solve(request, request["miniconda"], request["locked_miniconda"]))
+        records = question.solve(request["miniconda"], request["locked_miniconda"])
     except SolverError as error:
         if "conda" not in str(error):
             raise

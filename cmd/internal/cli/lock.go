@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -23,6 +24,7 @@ type lockOptions struct {
 	update   bool
 	packages []string
 	check    bool
+	export   string
 }
 
 func newLockCmd(app *App) *cobra.Command {
@@ -35,14 +37,23 @@ Whatever is locked and still fits stays as it is: an edit of one line changes
 what that line needs. --update chooses packages anew: those that are named, and
 what has to move with them; without names all of them, on the newest base image.
 
-On stdout: a table of what has changed against the old lock.`,
+On stdout: a table of what has changed against the old lock.
+
+--export writes the lock as it is in another tool's form to stdout:
+explicit (conda create --file), pixi (pixi.lock), conda-lock (conda-lock.yml)
+or pip (a requirements file with hashes).`,
 		Example: `  crun lock
   crun lock --update
   crun lock --update numpy tqdm
   crun lock gpu.yml
-  crun lock --check`,
+  crun lock --check
+  crun lock --export explicit >spec.txt`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case o.export != "" && !slices.Contains(lock.Formats, o.export):
+				return usagef(cmd, "--export is %q; allowed are %s", o.export, strings.Join(lock.Formats, ", "))
+			case o.export != "" && (o.check || o.update || o.output != ""):
+				return usagef(cmd, "--export writes the lock as it is: leave out --check, --update and -o")
 			case o.check && o.update:
 				return usagef(cmd, "--check and --update contradict each other")
 			case o.update:
@@ -60,6 +71,9 @@ On stdout: a table of what has changed against the old lock.`,
 			return o.buildOptions.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.export != "" {
+				return app.lockExport(o)
+			}
 			return app.lock(cmd.Context(), o)
 		},
 	}
@@ -67,8 +81,11 @@ On stdout: a table of what has changed against the old lock.`,
 	flags.StringVarP(&o.file, "file", "f", "", "the environment `FILE`, or a folder that holds one (default: the working directory)")
 	flags.BoolVar(&o.update, "update", false, "choose the packages that are named anew, or all of them")
 	flags.BoolVar(&o.check, "check", false, "ask nobody and choose nothing; fail where crun.lock is not the lock of the files")
+	flags.StringVar(&o.export, "export", "", "write the lock to stdout as `FORMAT`: "+strings.Join(lock.Formats, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("export", cobra.FixedCompletions(lock.Formats, cobra.ShellCompDirectiveNoFileComp))
 	addSolveFlags(cmd, &o.buildOptions)
 	addOutputFlag(cmd, &o.output)
+	cmd.AddCommand(newLockDiffCmd(app))
 	return cmd
 }
 
@@ -118,8 +135,10 @@ func (app *App) lock(ctx context.Context, o lockOptions) error {
 		}
 		return app.printJSON(lockResult{project.LockFile, result.New.Digest(), result.Reason, changes})
 	}
-	if err := writeChanges(app.Out, changes); err != nil {
-		return err
+	if result.Old != nil { // else all would be added
+		if err := writeChanges(app.Out, changes); err != nil {
+			return err
+		}
 	}
 	switch {
 	case result.Reason == "":
@@ -130,6 +149,40 @@ func (app *App) lock(ctx context.Context, o lockOptions) error {
 		app.note("wrote %s: %d conda and %d pip packages (%s)", project.LockFile, len(result.New.Conda), len(result.New.Pip), result.Reason)
 	}
 	return nil
+}
+
+// lockExport writes the lock in another tool's form.
+func (app *App) lockExport(o lockOptions) error {
+	path := app.rel(firstOf(o.file, "."))
+	if !strings.HasSuffix(path, ".lock") {
+		file, err := build.FindFile(path)
+		if err != nil {
+			return err
+		}
+		path = build.LockFile(file)
+	}
+	l, err := build.ReadLock(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no %s: crun lock makes it", path)
+	} else if err != nil {
+		return err
+	}
+	exported, err := build.Export(l, o.export)
+	if err != nil {
+		return err
+	}
+	if len(exported.Missing) > 0 {
+		why := "names files by their addresses, which the lock has none of for packages of an index; crun lock --export pip has them"
+		switch o.export {
+		case "explicit":
+			why = "is for conda packages; crun lock --export pip has the others"
+		case "pip":
+			why = "is checked by hashes, which these have not: they are comments in it"
+		}
+		app.note("not in it: %s; this form %s", strings.Join(exported.Missing, ", "), why)
+	}
+	_, err = app.Out.Write(exported.Data)
+	return err
 }
 
 // writeChanges prints the table of changes, or nothing.
