@@ -141,12 +141,12 @@ func isForeign(spec CondaSpec) bool {
 	return foreignTo(spec.Name) != "" || strings.HasPrefix(spec.Subdir, "win-") || strings.HasPrefix(spec.Subdir, "osx-")
 }
 
-// held are packages that stay although others bring them, because a newer one
-// breaks an older package that does not say so: name below version, beside
-// package with below its version.
+// held are packages that stay although others bring them: name below a
+// version, beside a package below a version. A newer one breaks an older
+// package that does not say so, or the package there brings none of its own.
 var held = []struct {
 	name   string
-	below  release
+	below  release // nil: any
 	beside string
 	than   release // nil: any
 }{
@@ -157,12 +157,16 @@ var held = []struct {
 	// https://protobuf.dev/news/2022-05-06/ (generated code of before 3.19)
 	{"protobuf", release{4}, "tensorboard", nil},
 	{"protobuf", release{4}, "tensorflow", nil},
+	// The pytorch channel's torch, which has this package beside it, holds them
+	// itself: somebody asked for them.
+	{"cudnn", nil, "pytorch-mutex", nil},
+	{"nccl", nil, "pytorch-mutex", nil},
 }
 
 func isHeld(name string, specs map[string]CondaSpec) bool {
 	for _, h := range held {
 		beside, ok := specs[h.beside]
-		if name == h.name && ok && isBelow(specs[name].Version, h.below) && (h.than == nil || isBelow(beside.Version, h.than)) {
+		if name == h.name && ok && (h.below == nil || isBelow(specs[name].Version, h.below)) && (h.than == nil || isBelow(beside.Version, h.than)) {
 			return true
 		}
 	}
