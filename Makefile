@@ -20,7 +20,7 @@ INIT_FILES := $(INIT_DIR)/crun-init-amd64 $(INIT_DIR)/crun-init-arm64
 INIT_SRC   := $(shell find cmd/crun-init run/inside run/plan -name '*.go' ! -name '*_test.go') go.mod
 LDFLAGS    := -s -w -X crun.dev/crun/cmd/internal/cli.version=$(VERSION)
 
-.PHONY: help build go-there init setup test unit e2e lint fmt demo bench verify docs install uninstall clean
+.PHONY: help build go-there init setup test unit e2e lint fmt demo bench test-large verify docs install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,9 +70,12 @@ demo: build ## build the example's image and train in it, from nothing
 	@e2e/setup/demo.sh
 
 bench: build ## measure crun against plain docker, in pairs
-	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config $(GO) run ./e2e/bench -crun $(CURDIR)/bin/crun
+	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config e2e/setup/bench.sh
 
-verify: test demo bench ## everything, the slow suites too
+test-large: build ## a real CUDA build of torch, 3.7 GB of wheels, through lock, build, check and a training; needs 40 GB of disk
+	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config e2e/setup/bench.sh -large
+
+verify: test demo bench test-large ## everything, the slow suites too
 
 docs: init ## write the man pages, the reference and the shell completions
 	$(GO) run ./cmd/internal/gendocs -out docs

@@ -16,6 +16,9 @@ type Request struct {
 	Project *Project
 	// Names are further names for the image.
 	Names []string
+	// Again builds also where the engine has the image: for the cache of the
+	// build, which is brought elsewhere. The packages stay.
+	Again bool
 	// NoCache chooses the packages anew, all of them, and builds every step.
 	NoCache bool
 	// Locked takes the packages from the lock or fails with an OutdatedError:
@@ -93,7 +96,7 @@ func Build(ctx context.Context, solver Solver, images Images, request Request) (
 			return Result{}, err
 		}
 	}
-	if !request.NoCache && !request.WarningsAsErrors {
+	if !request.NoCache && !request.WarningsAsErrors && !request.Again {
 		if result, _, err := b.find(ctx); err != nil || result.ID != "" {
 			return result, err
 		}
@@ -172,7 +175,7 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 	if !request.NoCache {
 		// Another build may have done it all while this one waited.
 		p.readLock()
-		if result, _, err := b.find(ctx); err != nil || result.ID != "" && !request.WarningsAsErrors {
+		if result, _, err := b.find(ctx); err != nil || result.ID != "" && !request.WarningsAsErrors && !request.Again {
 			return result, err
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path"
 	"strings"
@@ -40,8 +42,11 @@ import (
 //	channel VARIABLE FILE   serve a conda channel that lists the packages of FILE and has none of
 //	                        them: a line each, NAME VERSION and what it needs, behind commas. Its
 //	                        address goes to VARIABLE
+//	locked VARIABLE         stand a registry that asks for user and s3cr3t-password before
+//	                        CRUN_E2E_REGISTRY; its host and port go to VARIABLE
 func init() {
 	commands["channel"] = cmdChannel
+	commands["locked"] = cmdLocked
 	commands["forget"] = cmdForget
 	commands["baseimage"] = cmdBaseImage
 	commands["look"] = cmdLook
@@ -256,4 +261,20 @@ func cmdChannel(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], server.URL)
+}
+
+func cmdLocked(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 1, "locked VARIABLE")
+	behind := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: ts.Getenv("CRUN_E2E_REGISTRY")})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "user" || password != "s3cr3t-password" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="e2e"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"errors": [{"code": "UNAUTHORIZED", "message": "authentication required"}]}`)
+			return
+		}
+		behind.ServeHTTP(w, r) // with the host it was asked by, for the registry's own links
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], strings.TrimPrefix(server.URL, "http://"))
 }

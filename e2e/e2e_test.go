@@ -68,7 +68,7 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			env.Setenv("DOCKER_CONFIG", filepath.Join(env.WorkDir, "home", ".docker"))
-			for _, name := range []string{"DOCKER_HOST", "CRUN_CONFIG", "CRUN_E2E_BUILDKITD", "CRUN_E2E_PYPI"} {
+			for _, name := range []string{"DOCKER_HOST", "CRUN_CONFIG", "CRUN_E2E_BUILDKITD", "CRUN_E2E_REGISTRY", "CRUN_E2E_PYPI"} {
 				if value := os.Getenv(name); value != "" {
 					env.Setenv(name, value)
 				}
@@ -90,6 +90,8 @@ func TestScripts(t *testing.T) {
 				return os.Getenv("CRUN_CONFIG") != "", nil
 			case "buildkitd":
 				return os.Getenv("CRUN_E2E_BUILDKITD") != "", nil
+			case "registry":
+				return os.Getenv("CRUN_E2E_REGISTRY") != "", nil
 			case "pypi":
 				return os.Getenv("CRUN_E2E_PYPI") != "", nil
 			}

@@ -206,7 +206,8 @@ func (b *Builder) try(ctx context.Context, job Job, newOutput func() *output, ru
 				AuthConfigProvider: authprovider.LoadAuthConfig(config.LoadDefaultConfigFile(io.Discard)),
 			}),
 		},
-		OCIStores: handed.stores,
+		OCIStores:    handed.stores,
+		CacheImports: cacheEntries(b.options.CacheFrom),
 	}
 	maps.Copy(options.FrontendAttrs, handed.attributes)
 	if job.HostNetwork {
@@ -220,6 +221,7 @@ func (b *Builder) try(ctx context.Context, job Job, newOutput func() *output, ru
 	out := newOutput()
 	if out != nil {
 		options.Exports = []client.ExportEntry{out.entry}
+		options.CacheExports = cacheEntries(b.options.CacheTo)
 	}
 	status := make(chan *client.SolveStatus)
 	var response *client.SolveResponse

@@ -28,6 +28,9 @@ type Options struct {
 	Out io.Writer
 	// Notes gets single lines that are worth a person's attention.
 	Notes func(string)
+	// CacheFrom are places whose caches builds may take steps from, CacheTo those
+	// that the cache of an image's build is brought to. See Check.
+	CacheFrom, CacheTo []CacheSpec
 }
 
 // Builder builds Jobs. It connects when the first one comes.

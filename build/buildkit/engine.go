@@ -63,6 +63,9 @@ func NewEngine(ep endpoint.Endpoint) (*Engine, error) {
 // Close ends the connections.
 func (e *Engine) Close() error { return e.client.Close() }
 
+// Endpoint is where the engine is.
+func (e *Engine) Endpoint() endpoint.Endpoint { return e.endpoint }
+
 // Remote tells whether the engine is on another machine.
 func (e *Engine) Remote() bool { return e.endpoint.Remote }
 

@@ -186,7 +186,10 @@ func archive(t *testing.T, entries ...tar.Header) *bytes.Buffer {
 	w := tar.NewWriter(&data)
 	for _, entry := range entries {
 		content := entry.Uname // the header's own field, unused here otherwise
-		entry.Uname, entry.Mode = "", 0o644
+		entry.Uname = ""
+		if entry.Mode == 0 {
+			entry.Mode = 0o644
+		}
 		if entry.Typeflag == tar.TypeReg {
 			entry.Size = int64(len(content))
 		}

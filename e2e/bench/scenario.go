@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,6 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/internal/endpoint"
 )
 
 // environment is what is built: its conda specs and its pip lines.
@@ -99,17 +103,47 @@ func (w *workshop) path(parts ...string) string {
 	return filepath.Join(append([]string{w.folder}, parts...)...)
 }
 
-// close removes what was made but for the build caches, which nobody can tell
-// from those of other builds by their own.
+// close removes what was made but for what crun's steps have left in the build
+// cache: those say not for which environment they ran.
 func (w *workshop) close() {
 	w.traffic.close()
-	_ = exec.Command(docker(), "image", "rm", w.tag("a"), w.tag("b")).Run()
+	w.forget("a", "b")
 	if ids, err := exec.Command(docker(), "images", "-q", "--no-trunc", "--filter", "label=dev.crun.env="+w.name).Output(); err == nil {
 		for _, id := range strings.Fields(string(ids)) {
 			_ = exec.Command(docker(), "image", "rm", "-f", id).Run()
 		}
 	}
 	_ = os.RemoveAll(w.folder)
+}
+
+// forget removes the images of kinds that were made by hand, and their part of
+// the build cache.
+func (w *workshop) forget(kinds ...string) {
+	for _, kind := range kinds {
+		_ = exec.Command(docker(), "image", "rm", w.tag(kind)).Run()
+	}
+	found, err := endpoint.Find(endpoint.Options{Getenv: os.Getenv})
+	if err != nil {
+		return
+	}
+	engine, err := buildkit.NewEngine(found)
+	if err != nil {
+		return
+	}
+	defer engine.Close()
+	builder := buildkit.New(engine, buildkit.Options{})
+	defer builder.Close()
+	records, err := builder.Cache(context.Background())
+	if err != nil {
+		return
+	}
+	var ids []string
+	for _, r := range records {
+		if strings.Contains(r.What, w.name) && !r.InUse {
+			ids = append(ids, r.ID)
+		}
+	}
+	_, _ = builder.PruneCache(context.Background(), ids)
 }
 
 func (w *workshop) tag(kind string) string { return "crun-bench/" + w.name + ":" + kind }

@@ -32,6 +32,11 @@ type buildOptions struct {
 
 	checkMode        string
 	warningsAsErrors bool
+
+	cacheFrom, cacheTo []string
+	push               []string
+	platform           string
+	exports            []imageExport
 }
 
 func newBuildCmd(app *App) *cobra.Command {
@@ -45,13 +50,20 @@ crun.lock beside the file; it belongs in git. Where the engine has the image of
 that lock already, nothing is built.
 
 On stdout: a line for each name of the image, the name and the image's id with a
-tab between. Everything else goes to stderr.`,
+tab between. Everything else goes to stderr.
+
+The image ends in the engine, whichever BuildKit builds it. --push sends it on
+from there with your docker login, and --output writes it to a file or a folder.
+--cache-to and --cache-from carry the build's steps between machines; which
+places the builder can use is asked first.`,
 		Example: `  crun build
   crun build environment.yml -t lab/train:v1
   crun build --base nvidia/cuda:12.4.1-base-ubuntu22.04
   crun build --locked
   crun build --secret id=netrc,env=CI_NETRC
   crun build --warnings-as-errors --check full
+  crun build --push registry.lab:5000/train:v1 --cache-to type=inline
+  crun build --output type=oci,dest=train.tar
   crun build --dry-run`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := o.takeFile(cmd, args); err != nil {
@@ -72,7 +84,7 @@ tab between. Everything else goes to stderr.`,
 	flags.BoolVar(&o.locked, "locked", false, "take the packages from crun.lock, or fail where it is not the lock of the files")
 	addCheckFlag(cmd, &o.checkMode)
 	flags.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "make no image where the file or the check of its packages gives a warning")
-	addOutputFlag(cmd, &o.output)
+	addExportFlags(cmd, app, &o)
 	return cmd
 }
 
@@ -123,7 +135,7 @@ func (o *buildOptions) check(cmd *cobra.Command) error {
 		}
 		o.names[i] = reference.FamiliarString(reference.TagNameOnly(named))
 	}
-	return nil
+	return o.checkExports(cmd)
 }
 
 func (app *App) build(ctx context.Context, o buildOptions) error {
@@ -142,8 +154,14 @@ func (app *App) build(ctx context.Context, o buildOptions) error {
 		return err
 	}
 	app.noteUse(result)
+	if err := app.export(ctx, b, result, o); err != nil {
+		return err
+	}
 	if o.output == "json" {
 		return app.printJSON(result)
+	}
+	if o.toStdout() {
+		return nil
 	}
 	for _, name := range result.Names {
 		fmt.Fprintf(app.Out, "%s\t%s\n", name, result.ID)

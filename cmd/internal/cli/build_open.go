@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 
 	"crun.dev/crun/build"
 	"crun.dev/crun/build/buildkit"
@@ -19,6 +20,8 @@ type pendingBuild struct {
 	options buildkit.Options
 	// warn prints what is worth saying before a build, and not at each run.
 	warn func()
+	// platform is the one that was asked for, or "" for the engine's.
+	platform string
 }
 
 // openBuild reads the project and the machine's configuration. It connects to
@@ -45,7 +48,11 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 			_ = engine.Close()
 		}
 	}()
-	platform, err := app.platform(ctx, engine, o.dryRun)
+	platform, err := app.platform(ctx, engine, o.platform, o.dryRun)
+	if err != nil {
+		return nil, err
+	}
+	from, to, err := o.caches(app.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +74,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 		return nil, err
 	}
 	options := app.buildkitOptions(o.progress)
+	options.CacheFrom, options.CacheTo = from, to
 	sources.Terminal = options.Progress == "tty" || options.Progress == "auto" && terminal(app.Err) != nil
 	return &pendingBuild{
 		engine: engine,
@@ -75,9 +83,10 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 				app.warnProfile(w)
 			}
 		},
-		request: build.Request{Project: project, Names: o.names, NoCache: o.noCache, Locked: o.locked, Sources: sources, Notes: options.Notes,
-			WarningsAsErrors: o.warningsAsErrors,
-			Limits:           build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
+		platform: o.platform,
+		request: build.Request{Project: project, Names: append(o.names, o.push...), Again: len(to) > 0, NoCache: o.noCache, Locked: o.locked,
+			Sources: sources, Notes: options.Notes, WarningsAsErrors: o.warningsAsErrors,
+			Limits: build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
 		options: options,
 	}, nil
 }
@@ -98,7 +107,11 @@ func (app *App) buildkitOptions(progress string) buildkit.Options {
 func (b *pendingBuild) run(ctx context.Context) (build.Result, error) {
 	b.warn()
 	solver := buildkit.New(b.engine, b.options)
-	result, err := build.Build(ctx, solver, b.engine, b.request)
+	var result build.Result
+	err := solver.Check(ctx, b.options.CacheFrom, b.options.CacheTo, b.platform)
+	if err == nil {
+		result, err = build.Build(ctx, solver, b.engine, b.request)
+	}
 	_, _ = solver.Close(), b.engine.Close()
 	if errors.Is(err, context.Canceled) {
 		err = interruptedBuild{err}
@@ -125,10 +138,12 @@ func (app *App) buildEngine(cfg *config.Config) (*buildkit.Engine, error) {
 
 // platform is the one that images are made for, by conda's name: the engine's.
 // An engine on this machine has this machine's; another is asked, which for
-// dryRun alone need not succeed.
-func (app *App) platform(ctx context.Context, engine *buildkit.Engine, dryRun bool) (string, error) {
+// dryRun alone need not succeed. asked is linux/amd64, linux/arm64 or "".
+func (app *App) platform(ctx context.Context, engine *buildkit.Engine, asked string, dryRun bool) (string, error) {
 	arch := runtime.GOARCH
-	if engine.Remote() {
+	if asked != "" {
+		arch = strings.TrimPrefix(asked, "linux/")
+	} else if engine.Remote() {
 		asked, err := engine.Arch(ctx)
 		switch {
 		case err == nil:

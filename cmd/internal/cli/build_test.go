@@ -131,7 +131,7 @@ func TestBuildPlatform(t *testing.T) {
 		}
 		defer engine.Close()
 		app, _, _ := buildApp(t)
-		got, err := app.platform(t.Context(), engine, dryRun)
+		got, err := app.platform(t.Context(), engine, "", dryRun)
 		if got != want || (err != nil) != (want == "") {
 			t.Errorf("remote %v, dry run %v: %q, %v, want %q", remote, dryRun, got, err, want)
 		}

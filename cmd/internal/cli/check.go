@@ -106,7 +106,7 @@ func (app *App) check(ctx context.Context, image string, o checkOptions) error {
 		return err
 	}
 	defer engine.Close()
-	platform, err := app.platform(ctx, engine, false)
+	platform, err := app.platform(ctx, engine, "", false)
 	if err != nil {
 		return err
 	}

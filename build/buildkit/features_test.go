@@ -1,0 +1,128 @@
+package buildkit
+
+import (
+	"archive/tar"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseCacheSpec(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		to   bool
+		want map[string]string // with the type; nil where it is refused
+		err  string
+	}{
+		{"lab/cache", false, map[string]string{"type": "registry", "ref": "docker.io/lab/cache:latest"}, ""},
+		{"type=registry,ref=reg.lab:5000/a:b,mode=max", true, map[string]string{"type": "registry", "ref": "reg.lab:5000/a:b", "mode": "max"}, ""},
+		{`type=local,"dest=/a,b"`, true, map[string]string{"type": "local", "dest": "/a,b"}, ""},
+		{"type=local,src=cache", false, map[string]string{"type": "local", "src": "/work/cache"}, ""},
+		{"type=inline", true, map[string]string{"type": "inline"}, ""},
+		{"type=inline", false, nil, "type=registry"},
+		{"type=local,src=cache", true, nil, "needs dest=FOLDER"},
+		{"type=local,dest=cache", false, nil, "needs src=FOLDER"},
+		{"type=registry", true, nil, `ref is ""`},
+		{"type=registry,ref=A/B", true, nil, "no name of an image"},
+		{"type=registry,ref=a,mode=more", true, nil, "allowed are min and max"},
+		{"type=registry,ref=a,moed=max", true, nil, "takes no moed"},
+		{"type=floppy,dest=a:", true, nil, "is not one of inline, local, registry"},
+		{"", true, nil, "write it as"},
+		{"type", true, map[string]string{"type": "registry", "ref": "docker.io/library/type:latest"}, ""},
+		{"type=local,dest", true, nil, "is not KEY=VALUE"},
+	} {
+		spec, err := ParseCacheSpec(test.text, "/work", test.to)
+		if test.want == nil {
+			if err == nil || !strings.Contains(err.Error(), test.err) {
+				t.Errorf("%q: %+v, %v; want an error with %q", test.text, spec, err, test.err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", test.text, err)
+			continue
+		}
+		got := map[string]string{"type": spec.Type}
+		for name, value := range spec.Attributes {
+			got[name] = value
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%q: %s", test.text, diff)
+		}
+	}
+}
+
+func TestPushError(t *testing.T) {
+	for text, want := range map[string]string{
+		"no basic auth credentials":                                  "; docker login reg.lab:5000 gives",
+		"unauthorized: authentication required":                      "; docker login reg.lab:5000 gives",
+		"denied: requested access to the resource is denied":         "; docker login reg.lab:5000 gives",
+		"http: server gave HTTP response to HTTPS client":            "insecure-registries",
+		"dial tcp 127.0.0.1:1: connect: connection refused":          "connection refused",
+		"received unexpected HTTP status: 500 Internal Server Error": "500 Internal",
+	} {
+		err := &PushError{Name: "reg.lab:5000/a:b", Text: text}
+		if !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), text) {
+			t.Errorf("%q becomes %q, want %q in it", text, err, want)
+		}
+	}
+}
+
+// What is in an image must not reach out of the folder that it is written to.
+func TestUnpackStaysInside(t *testing.T) {
+	outside := t.TempDir()
+	victim := filepath.Join(outside, "victim")
+	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, entries := range map[string][]tar.Header{
+		"a link to a folder":       {{Typeflag: tar.TypeSymlink, Name: "out", Linkname: outside}, {Typeflag: tar.TypeReg, Name: "out/victim", Uname: "theirs"}},
+		"a link to the file":       {{Typeflag: tar.TypeSymlink, Name: "victim", Linkname: victim}, {Typeflag: tar.TypeReg, Name: "victim", Uname: "theirs"}},
+		"a hard link":              {{Typeflag: tar.TypeLink, Name: "victim", Linkname: "../" + filepath.Base(outside) + "/victim"}},
+		"a name that leads upward": {{Typeflag: tar.TypeReg, Name: "../" + filepath.Base(outside) + "/victim", Uname: "theirs"}},
+	} {
+		dest := filepath.Join(t.TempDir(), "dest")
+		if err := os.Mkdir(dest, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		root, err := os.OpenRoot(dest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = unpack(root, archive(t, entries...))
+		root.Close()
+		if data, err := os.ReadFile(victim); err != nil || string(data) != "mine" {
+			t.Errorf("%s: the file outside is %q, %v", name, data, err)
+		}
+	}
+}
+
+func TestUnpack(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	err = unpack(root, archive(t,
+		tar.Header{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o555},
+		tar.Header{Typeflag: tar.TypeReg, Name: "bin/a", Uname: "text", Uid: os.Getuid(), Gid: os.Getgid()},
+		tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/b", Linkname: "/bin/a"},
+		tar.Header{Typeflag: tar.TypeLink, Name: "bin/c", Linkname: "bin/a"},
+		tar.Header{Typeflag: tar.TypeChar, Name: "dev"},
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := root.ReadFile("bin/c"); err != nil || string(data) != "text" {
+		t.Errorf("the hard link holds %q, %v", data, err)
+	}
+	if to, err := root.Readlink("bin/b"); err != nil || to != "/bin/a" {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	if _, err := root.Lstat("dev"); err == nil {
+		t.Error("a device was made")
+	}
+}

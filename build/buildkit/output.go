@@ -1,0 +1,232 @@
+package buildkit
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+	specs "github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// OutputTypes are the forms in which an image can be written: docker and oci
+// are archives of the image, tar and local its files, as an archive or a folder.
+var OutputTypes = []string{"docker", "oci", "tar", "local"}
+
+// WriteImage writes the image called name to w, in one of OutputTypes but local.
+// The engine has the image, so it is the same whichever BuildKit made it.
+func (e *Engine) WriteImage(ctx context.Context, name, form string, w io.Writer) error {
+	switch form {
+	case "docker":
+		archive, err := e.client.ImageSave(ctx, []string{name})
+		if err != nil {
+			return e.failure(ctx, "reading the image "+name, err)
+		}
+		defer archive.Close()
+		_, err = io.Copy(w, archive)
+		return err
+	case "oci":
+		return e.writeOCI(ctx, name, w)
+	case "tar":
+		return e.files(ctx, name, func(archive io.Reader) error {
+			_, err := io.Copy(w, archive)
+			return err
+		})
+	}
+	return fmt.Errorf("an image cannot be written as %q; allowed are %s", form, strings.Join(OutputTypes, ", "))
+}
+
+// writeOCI writes an OCI layout as a tar.
+func (e *Engine) writeOCI(ctx context.Context, name string, w io.Writer) error {
+	folder, manifest, err := e.export(ctx, name)
+	if folder != "" {
+		defer os.RemoveAll(folder)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(filepath.Join(folder, "blobs", "sha256", manifest.Encoded()))
+	if err != nil {
+		return err
+	}
+	index, err := json.Marshal(ocispec.Index{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex,
+		Manifests: []ocispec.Descriptor{{
+			MediaType: ocispec.MediaTypeImageManifest, Digest: manifest, Size: info.Size(),
+			Annotations: map[string]string{ocispec.AnnotationRefName: name},
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	layout, err := json.Marshal(ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion})
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(w)
+	for _, file := range []struct {
+		name string
+		data []byte
+	}{{ocispec.ImageLayoutFile, layout}, {ocispec.ImageIndexFile, index}} {
+		if err := archive.WriteHeader(&tar.Header{Name: file.name, Mode: 0o644, Size: int64(len(file.data))}); err != nil {
+			return err
+		}
+		if _, err := archive.Write(file.data); err != nil {
+			return err
+		}
+	}
+	if err := addBlobs(archive, folder, manifest.Encoded()); err != nil {
+		return err
+	}
+	return archive.Close()
+}
+
+// addBlobs adds the blobs that a manifest names, and itself.
+func addBlobs(archive *tar.Writer, folder, manifest string) error {
+	blobs := filepath.Join(folder, "blobs", "sha256")
+	data, err := os.ReadFile(filepath.Join(blobs, manifest))
+	if err != nil {
+		return err
+	}
+	var m ocispec.Manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return err
+	}
+	names := []string{manifest, m.Config.Digest.Encoded()}
+	for _, layer := range m.Layers {
+		names = append(names, layer.Digest.Encoded())
+	}
+	done := map[string]bool{}
+	for _, name := range names {
+		if done[name] { // a layer may come twice
+			continue
+		}
+		done[name] = true
+		f, err := os.Open(filepath.Join(blobs, name))
+		if err != nil {
+			return err
+		}
+		info, err := f.Stat()
+		if err == nil {
+			err = archive.WriteHeader(&tar.Header{Name: path.Join("blobs", "sha256", name), Mode: 0o644, Size: info.Size()})
+		}
+		if err == nil {
+			_, err = io.Copy(archive, f)
+		}
+		_ = f.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files gives take the image's files as a tar, through a container that is never
+// started.
+func (e *Engine) files(ctx context.Context, name string, take func(io.Reader) error) (err error) {
+	made, err := e.client.ContainerCreate(ctx, &container.Config{Image: name, Cmd: []string{"true"}}, nil, nil, nil, "")
+	if err != nil {
+		return e.failure(ctx, "reading the files of "+name, err)
+	}
+	defer func() {
+		removeErr := e.client.ContainerRemove(context.WithoutCancel(ctx), made.ID, container.RemoveOptions{Force: true})
+		if err == nil && removeErr != nil {
+			err = e.failure(ctx, "removing the container that the files were read from", removeErr)
+		}
+	}()
+	archive, err := e.client.ContainerExport(ctx, made.ID)
+	if err != nil {
+		return e.failure(ctx, "reading the files of "+name, err)
+	}
+	defer archive.Close()
+	return take(archive)
+}
+
+// WriteFiles writes the image's files into the folder dest, which is made and
+// must not hold anything. Owners are kept for root alone, and devices by nobody.
+func (e *Engine) WriteFiles(ctx context.Context, name, dest string) error {
+	if err := os.MkdirAll(dest, 0o755); err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(dest); err != nil {
+		return err
+	} else if len(entries) > 0 {
+		return fmt.Errorf("the folder %s is not empty: name another one, or empty it", dest)
+	}
+	root, err := os.OpenRoot(dest)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return e.files(ctx, name, func(archive io.Reader) error { return unpack(root, archive) })
+}
+
+// unpack writes the entries of a tar below root; nothing reaches outside of it.
+func unpack(root *os.Root, archive io.Reader) error {
+	owners := os.Geteuid() == 0
+	var folders []*tar.Header // get their modes last: some let nobody write
+	for entries := tar.NewReader(archive); ; {
+		header, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(path.Clean("/"+header.Name), "/")
+		if name == "" {
+			continue
+		}
+		mode := fs.FileMode(header.Mode).Perm()
+		switch header.Typeflag {
+		case tar.TypeDir:
+			err = root.MkdirAll(name, 0o700)
+			folders = append(folders, header)
+		case tar.TypeReg:
+			err = writeFile(root, name, mode, entries)
+		case tar.TypeSymlink:
+			err = root.Symlink(header.Linkname, name)
+		case tar.TypeLink:
+			err = root.Link(strings.TrimPrefix(path.Clean("/"+header.Linkname), "/"), name)
+		default:
+			continue // devices and pipes
+		}
+		if err != nil {
+			return fmt.Errorf("writing %s: %w", name, err)
+		}
+		if owners && header.Typeflag != tar.TypeLink {
+			if err := root.Lchown(name, header.Uid, header.Gid); err != nil {
+				return fmt.Errorf("writing %s: %w", name, err)
+			}
+		}
+		if header.Typeflag == tar.TypeReg && header.FileInfo().Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+			if err := root.Chmod(name, header.FileInfo().Mode()); err != nil { // chown takes these bits off
+				return fmt.Errorf("writing %s: %w", name, err)
+			}
+		}
+	}
+	for _, header := range folders {
+		name := strings.TrimPrefix(path.Clean("/"+header.Name), "/")
+		if err := root.Chmod(name, header.FileInfo().Mode()&(fs.ModePerm|fs.ModeSticky|fs.ModeSetgid)); err != nil {
+			return fmt.Errorf("writing %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) error {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Chmod(mode), f.Close())
+}
