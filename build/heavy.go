@@ -3,8 +3,10 @@ package build
 import (
 	"slices"
 
+	"crun.dev/crun/build/environment"
 	"crun.dev/crun/build/lock"
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 )
 
 // heavyPattern are the packages that are large and change rarely: PyTorch and
@@ -70,4 +72,28 @@ func splitHeavyPip(conda []lock.Package, packages []lock.Distribution) (heavy, r
 		}
 	}
 	return heavy, rest
+}
+
+// askedPip are the names of the pip packages that the file asks for.
+func askedPip(env *environment.Environment) map[string]bool {
+	asked := map[string]bool{}
+	for _, r := range pipPackages(env) {
+		asked[names.Distribution(r.Name)] = true
+	}
+	return asked
+}
+
+// splitAsked divides pip packages into those that came along with others and
+// those that the file asks for, each in its order: an edit of a line leaves what
+// came along where it is. Where the order of installation may count, as for what
+// is built from source, all are asked for.
+func splitAsked(packages []lock.Distribution, asked map[string]bool) (along, rest []lock.Distribution) {
+	for _, d := range packages {
+		if asked[names.Distribution(d.Name)] || d.URL != "" || len(d.Hashes) == 0 {
+			rest = append(rest, d)
+		} else {
+			along = append(along, d)
+		}
+	}
+	return along, rest
 }

@@ -108,7 +108,9 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	pip("heavypip.json", "install the large pip packages", heavyPip)
 	conda(env.EnvDir(), "conda.json", "install the conda packages", rest)
 	layer, files, hasLocal := p.localLayer(l)
-	pip("pip.json", "install the pip packages", restPip)
+	along, asked := splitAsked(restPip, askedPip(env))
+	pip("pipdeps.json", "install the packages that the pip packages need", along)
+	pip("pip.json", "install the pip packages", asked)
 	if hasLocal {
 		image.Layers, image.Local = append(image.Layers, layer), files
 	}

@@ -135,7 +135,7 @@ func TestSplitHeavyPip(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := map[string]string{}
-		for _, name := range []string{"heavy.json", "heavypip.json", "conda.json", "pip.json"} {
+		for _, name := range []string{"heavy.json", "heavypip.json", "conda.json", "pipdeps.json", "pip.json"} {
 			files[name] = string(context.Files[name])
 		}
 		return files
@@ -149,12 +149,13 @@ func TestSplitHeavyPip(t *testing.T) {
 			},
 			Pip: []distribution{
 				{Name: "nvidia-cublas-cu12", Version: "12.8.4.1", Index: "pypi"}, {Name: "torch", Version: "2.8.0", Index: "pypi"},
-				{Name: "tqdm", Version: tqdm, Index: "pypi"},
+				{Name: "tqdm", Version: tqdm, Index: "pypi", Hashes: []string{"sha256:" + strings.Repeat("b", 64)}},
+				{Name: "sympy", Version: "1.14.0", Index: "pypi", Hashes: []string{"sha256:" + strings.Repeat("c", 64)}},
 			},
 		}
 	}
 	before, pip, conda := layers(make("4.66.5", "6.0")), layers(make("4.66.4", "6.0")), layers(make("4.66.5", "6.1"))
-	for _, name := range []string{"heavy.json", "heavypip.json", "conda.json"} {
+	for _, name := range []string{"heavy.json", "heavypip.json", "conda.json", "pipdeps.json"} {
 		if before[name] == "" || before[name] != pip[name] {
 			t.Errorf("an edit of tqdm changes %s:\n%s\n%s", name, before[name], pip[name])
 		}

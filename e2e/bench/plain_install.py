@@ -1,5 +1,6 @@
 """Installs conda packages: plain_install.py CHANNEL PREFIX SPEC..."""
 import asyncio
+import os
 import sys
 
 import rattler
@@ -17,3 +18,6 @@ async def main():
 
 
 asyncio.run(main())
+sys.stdout.flush()
+# rattler's threads may meet an interpreter that is shutting down, and abort it.
+os._exit(0)
