@@ -46,6 +46,8 @@ const (
 	LabelTorch    = "dev.crun.torch"    // its PyTorch, where there is one: "2.4.0"
 	LabelPlatform = "dev.crun.platform" // linux-64 or linux-aarch64
 	LabelCompiler = "dev.crun.compiler" // where its C compiler is from, where there is one: apt, conda, base, environment
+	LabelCUDA     = "dev.crun.cuda"     // what its PyTorch is built for: "12.8", or none for CPUs
+	LabelArchs    = "dev.crun.archs"    // the GPUs that is compiled for: "7.5 8.0 12.0+PTX"
 	LabelCheck    = "dev.crun.check"    // what CheckImage tries: a checkRequest in JSON
 )
 

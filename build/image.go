@@ -12,10 +12,14 @@ const condaRoot = "/opt/conda"
 
 // The virtual packages that a solve is given; __glibc is read in the base
 // image. They are a platform's, never those of the machine that builds.
-func virtualPackages(platform string) []string {
+func virtualPackages(platform, cuda string) []string {
 	arch := map[string]string{"linux-64": "x86_64", "linux-aarch64": "aarch64"}[platform]
 	// 4.18 is the kernel of the oldest distribution that engines of today run on.
-	return []string{"__unix=0", "__linux=4.18", "__archspec=1=" + arch}
+	virtual := []string{"__unix=0", "__linux=4.18", "__archspec=1=" + arch}
+	if cuda != "" {
+		virtual = append(virtual, "__cuda="+cuda)
+	}
+	return virtual
 }
 
 // minicondaSpecs are the packages of /opt/conda.
@@ -24,7 +28,7 @@ var minicondaSpecs = []string{"conda", "python=3.9"}
 // solveRequest is the question for the project's conda packages.
 func (p *Project) solveRequest(k kept) solveRequest {
 	env := p.Environment
-	request := solveRequest{Prefix: env.EnvDir(), Platform: p.Options.Platform, Virtual: virtualPackages(p.Options.Platform)}
+	request := solveRequest{Prefix: env.EnvDir(), Platform: p.Options.Platform, Virtual: virtualPackages(p.Options.Platform, p.Request.CUDA)}
 	for _, channel := range channelsOf(env) {
 		request.Channels = append(request.Channels, [2]string{channel, channelURL(channel)})
 	}
@@ -127,6 +131,12 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	}
 	if torch := version(l.Conda, l.Pip, "pytorch", "torch"); torch != "" {
 		image.Labels = append(image.Labels, dockerfiles.Pair{Name: LabelTorch, Value: torch})
+	}
+	if t, ok := torchOf(l); ok && t.kind() != "" {
+		image.Labels = append(image.Labels, dockerfiles.Pair{Name: LabelCUDA, Value: t.kind()})
+		if archs := t.archs(l.Platform); archs != "" {
+			image.Labels = append(image.Labels, dockerfiles.Pair{Name: LabelArchs, Value: string(archs)})
+		}
 	}
 	if l.Compiler != "" {
 		image.Labels = append(image.Labels, dockerfiles.Pair{Name: LabelCompiler, Value: l.Compiler})

@@ -32,6 +32,9 @@ type Options struct {
 	// CheckMode is how much is tried before an image gets its name; "" is
 	// CheckFull. It is no part of the request.
 	CheckMode CheckMode
+	// HostCUDA is the version that the driver of the engine's host is made for
+	// ("12.4"), or "" where nobody knows. It counts where CUDA is auto.
+	HostCUDA string
 	Extras
 }
 
@@ -161,6 +164,9 @@ func Open(file string, options Options) (*Project, error) {
 		p.Request.Channels = channelsOf(env)
 	}
 	p.readLock()
+	if err := p.checkTargetOfFile(); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
@@ -227,6 +233,7 @@ func checkPython(env *environment.Environment, python string) error {
 // readLock reads the lock, if there is one.
 func (p *Project) readLock() {
 	p.Lock, p.LockError = nil, nil
+	defer p.settleCUDA()
 	data, err := readLockFile(p.LockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return

@@ -50,6 +50,18 @@ func (p *Project) pipContext(l *lock.Lock, k kept) (*dockerfiles.Context, error)
 // solve chooses the project's packages: those that update names anew, and of
 // the others what the old lock does not have or what does not fit any more.
 func (b *builder) solve(ctx context.Context, found baseImage, update Update) (*lock.Lock, error) {
+	l, err := b.solveAll(ctx, found, update)
+	if err != nil {
+		return nil, err
+	}
+	note, err := b.project.checkTarget(l)
+	if note != "" {
+		b.request.Notes(note)
+	}
+	return l, err
+}
+
+func (b *builder) solveAll(ctx context.Context, found baseImage, update Update) (*lock.Lock, error) {
 	p := b.project
 	base := p.baseOf(found, update)
 	k := p.keep(base.Base, update)
@@ -68,6 +80,9 @@ func (b *builder) solve(ctx context.Context, found baseImage, update Update) (*l
 		l.Python, l.Virtual, l.Miniconda, l.Conda = p.Lock.Python, p.Lock.Virtual, p.Lock.Miniconda, p.Lock.Conda
 	} else if err := b.solveConda(ctx, l, k); err != nil {
 		return nil, err
+	}
+	if _, err := p.checkTarget(l); err != nil && !p.pipBringsTorch() {
+		return nil, err // before any of it is fetched
 	}
 	if k.pip {
 		l.Indexes, l.Pip = p.Lock.Indexes, p.Lock.Pip

@@ -89,6 +89,9 @@ func NewestFor(has Version) (torch string, with Version) {
 	return torch, with
 }
 
+// LastTorch is the newest release of torch that the table has.
+func LastTorch() string { return releases[len(releases)-1].torch }
+
 func find(torch string) *release {
 	i := slices.IndexFunc(releases, func(r release) bool { return r.torch == minor(torch) })
 	if i < 0 {

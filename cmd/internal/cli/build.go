@@ -30,6 +30,8 @@ type buildOptions struct {
 	progress string
 	output   string
 
+	cuda             string
+	gpus             bool // for a run with GPUs: CUDA is auto where nobody says otherwise
 	checkMode        string
 	warningsAsErrors bool
 
@@ -59,6 +61,7 @@ places the builder can use is asked first.`,
 		Example: `  crun build
   crun build environment.yml -t lab/train:v1
   crun build --base nvidia/cuda:12.4.1-base-ubuntu22.04
+  crun build --cuda auto
   crun build --locked
   crun build --secret id=netrc,env=CI_NETRC
   crun build --warnings-as-errors --check full
@@ -116,6 +119,11 @@ func (o *buildOptions) check(cmd *cobra.Command) error {
 	}
 	if !slices.Contains(append(build.CheckModes, ""), o.checkMode) {
 		return usagef(cmd, "--check is %q; allowed are %s", o.checkMode, strings.Join(build.CheckModes, ", "))
+	}
+	if o.cuda != "" {
+		if err := build.CheckCUDA(o.cuda); err != nil {
+			return usagef(cmd, "--cuda: %v", err)
+		}
 	}
 	if o.python != "" && !pythonVersion.MatchString(o.python) {
 		return usagef(cmd, `--python is %q; allowed is a version such as "3.9" or "3.11.4"`, o.python)
@@ -196,8 +204,9 @@ func (app *App) dryRunBuild(project *build.Project, output string) error {
 // ensureImage gives the image of the environment file that path names, or of
 // the one in the folder path, and builds it where the engine has none; then it
 // says in one line why. With locked it only builds what crun.lock names.
-func (app *App) ensureImage(ctx context.Context, path string, locked bool) (build.Result, error) {
-	b, err := app.openBuild(ctx, buildOptions{file: path, progress: "auto", locked: locked})
+// gpus says that it is for a run with GPUs.
+func (app *App) ensureImage(ctx context.Context, path string, locked, gpus bool) (build.Result, error) {
+	b, err := app.openBuild(ctx, buildOptions{file: path, progress: "auto", locked: locked, gpus: gpus})
 	if err != nil {
 		return build.Result{}, err
 	}

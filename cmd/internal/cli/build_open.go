@@ -60,11 +60,19 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	if err != nil {
 		return nil, err
 	}
+	cuda := firstOf(o.cuda, section.CUDA)
+	if cuda == "" && o.gpus {
+		cuda = build.CUDAAuto
+	}
+	hostCUDA := ""
+	if cuda == build.CUDAAuto && !engine.Remote() {
+		hostCUDA = app.hostCUDA(ctx)
+	}
 	project, err := build.Open(file, build.Options{
 		Base: firstOf(o.base, section.Base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
 		Python: o.python, Platform: platform, Miniconda: true,
-		Extras:      build.Extras{Apt: section.Apt, AptPlace: section.Origin["apt"].String(), Compiler: section.Compiler, CUDA: section.CUDA, Check: section.Check},
-		CacheDomain: cfg.CacheDomain, CheckMode: build.CheckMode(o.checkMode),
+		Extras:      build.Extras{Apt: section.Apt, AptPlace: section.Origin["apt"].String(), Compiler: section.Compiler, CUDA: cuda, Check: section.Check},
+		CacheDomain: cfg.CacheDomain, CheckMode: build.CheckMode(o.checkMode), HostCUDA: hostCUDA,
 	})
 	if err != nil {
 		return nil, err

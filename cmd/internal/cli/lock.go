@@ -93,9 +93,11 @@ or pip (a requirements file with hashes).`,
 func addSolveFlags(cmd *cobra.Command, o *buildOptions) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.base, "base", "", "start from this `IMAGE` (default: the one in config.yaml, or "+build.DefaultBase+")")
+	flags.StringVar(&o.cuda, "cuda", "", "choose packages for this `VERSION` of CUDA (\"12.4\"), for none, or for auto: what the driver of the engine's host is made for (default: what crun.lock has, else none)")
 	flags.StringVar(&o.python, "python", "", "use this `VERSION` of Python where the file names none (default 3.9)")
 	flags.StringArrayVar(&o.secrets, "secret", nil, "`id=NAME,src=FILE` or id=NAME,env=VARIABLE: read this in the place of your own "+strings.Join(toolfiles.Names, ", "))
 	flags.StringVar(&o.progress, "progress", "auto", "how to show what is done: "+strings.Join(buildkit.Modes, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("cuda", cobra.FixedCompletions([]string{build.CUDANone, build.CUDAAuto}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(buildkit.Modes, cobra.ShellCompDirectiveNoFileComp))
 }
 

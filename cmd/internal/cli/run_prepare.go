@@ -14,6 +14,7 @@ import (
 
 	"crun.dev/crun/build"
 	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/internal/nvidia"
 	"crun.dev/crun/profiles"
 	"crun.dev/crun/run/engine"
 	"crun.dev/crun/run/monitor"
@@ -113,9 +114,17 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	var facts engine.Facts
 	var image engine.Image
 	var ref string
+	gpus := request.Limits.GPUs
+	if gpus != nil && gpus.None {
+		gpus = nil
+	}
+	var host *nvidia.Host
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { facts, err = j.engine.Facts(gctx); return err })
-	g.Go(func() (err error) { image, ref, err = app.runImage(gctx, j, request.Project); return err })
+	g.Go(func() (err error) { image, ref, err = app.runImage(gctx, j, request.Project, gpus != nil); return err })
+	if gpus != nil {
+		g.Go(func() error { host = app.nvidiaHost(gctx); return nil })
+	}
 	var unswept []error
 	if j.store != nil { // as every command that looks at runs, in the engine's time to answer
 		g.Go(func() error { unswept = monitor.Sweep(j.store); return nil })
@@ -125,6 +134,13 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	}
 	for _, err := range unswept {
 		app.warn(err.Error())
+	}
+	if gpus != nil && host != nil && !facts.Remote {
+		warnings, err := checkGPUs(image, ref, gpus, host)
+		if err != nil {
+			return err
+		}
+		j.warnings = append(j.warnings, warnings...)
 	}
 	request.Host, request.Image = hostOf(facts, machine), imageFacts(ref, image)
 	app.addPythonPath(j, request)
@@ -201,7 +217,7 @@ func (app *App) runProfile(j *job) (*profiles.Profile, error) {
 
 // runImage finds the image to run in, and what people call it: the one that is
 // named, or that of the project's environment, which is built if it has to be.
-func (app *App) runImage(ctx context.Context, j *job, project string) (image engine.Image, ref string, err error) {
+func (app *App) runImage(ctx context.Context, j *job, project string, gpus bool) (image engine.Image, ref string, err error) {
 	if ref = j.options.image; ref != "" {
 		image, err = j.engine.Image(ctx, ref)
 		if errors.Is(err, engine.ErrNotFound) {
@@ -209,7 +225,7 @@ func (app *App) runImage(ctx context.Context, j *job, project string) (image eng
 		}
 		return image, ref, err
 	}
-	built, err := app.environmentImage(ctx, j.options, project)
+	built, err := app.environmentImage(ctx, j.options, project, gpus)
 	j.pythonPath = built.PythonPath
 	if err != nil || built.ID == "" {
 		return engine.Image{}, "(not built yet)", err
@@ -220,16 +236,16 @@ func (app *App) runImage(ctx context.Context, j *job, project string) (image eng
 
 // environmentImage gives the image of the project's environment. With
 // --dry-run nothing is built, and one without an id stands for an image that
-// would be.
-func (app *App) environmentImage(ctx context.Context, o *runOptions, project string) (build.Result, error) {
+// would be. gpus says that the run has GPUs.
+func (app *App) environmentImage(ctx context.Context, o *runOptions, project string, gpus bool) (build.Result, error) {
 	file := cmp.Or(project, app.Dir)
 	if o.file != "" {
 		file = app.abs(o.file)
 	}
 	if !o.dryRun {
-		return app.ensureImage(ctx, file, o.locked)
+		return app.ensureImage(ctx, file, o.locked, gpus)
 	}
-	b, err := app.openBuild(ctx, buildOptions{file: file, progress: "quiet"})
+	b, err := app.openBuild(ctx, buildOptions{file: file, progress: "quiet", gpus: gpus})
 	if err != nil {
 		return build.Result{}, err
 	}
