@@ -97,6 +97,13 @@ lock gets the same. Nothing is left out silently: the file is refused, and the m
 		sourceOwn,
 	},
 	{
+		"channel-name", SeverityWarning,
+		"a channel is called by a name that is not its own",
+		`Anaconda's channels are called "defaults", with an s; conda-forge has a dash. A channel that does not exist fails when the
+packages are chosen, or is somebody else's.`,
+		"https://docs.conda.io/projects/conda/en/stable/user-guide/concepts/channels.html",
+	},
+	{
 		"conda-name", SeverityWarning,
 		"pip is asked for a package by conda's name",
 		`Some packages have one name in conda channels and another in PyPI: pytorch is torch there, opencv is opencv-python.
@@ -162,6 +169,13 @@ inside.`,
 		"https://github.com/pytorch/pytorch/issues/123097",
 	},
 	{
+		"name-version", SeverityWarning,
+		"a version is a part of the name",
+		`ffmpeg-4.0 and python3.9 are names of files and programs. To conda the whole is one name, which no channel has. The version
+stands behind a sign: "ffmpeg=4.0", "python=3.9".`,
+		sourceSpecs,
+	},
+	{
 		"numpy-2", SeverityWarning,
 		"a torch that is built against NumPy 1, and nothing keeps NumPy below 2",
 		`torch before 2.3 imports with NumPy 2 but cannot use it: "Failed to initialize NumPy: _ARRAY_API not found", and
@@ -212,6 +226,13 @@ or put the line under "- pip:".`,
 		"the package lists of conda-forge and PyPI",
 	},
 	{
+		"python-open", SeverityWarning,
+		"a Python without an upper end beside an old torch",
+		`"python", or "python>=3.8", lets conda take the newest Python that there is. An older torch has no wheel for it, so that the
+file worked when it was written and does not any more. Write the Python that it was written for: "- python=3.9".`,
+		"the wheels for Linux that PyPI lists for torch",
+	},
+	{
 		"renamed", SeverityWarning,
 		"a package that has ended under this name",
 		`tensorflow-gpu has been a part of tensorflow since 2.1; what is left under the old name fails on purpose when it is
@@ -245,6 +266,14 @@ its last line, so that a finished training counts as failed. Take Python 3.8, or
 		`pip's torch overwrites conda's and brings its own CUDA, so that gigabytes are installed to be hidden, and torchvision or
 torchaudio of the other side do not fit it. Keep one of them.`,
 		"https://pytorch.org/get-started/locally/",
+	},
+	{
+		"torch-vision", SeverityWarning,
+		"a torchvision or torchaudio that is not made for this torch",
+		`The three are published together, and each works with its own torch alone: torch 2.4 with torchvision 0.19 and torchaudio
+2.4. Another one fails when it is imported ("undefined symbol", "operator torchvision::nms does not exist"), or pip refuses to
+install the two.`,
+		"https://github.com/pytorch/vision#installation",
 	},
 	{
 		"torchtext-ended", SeverityWarning,

@@ -22,6 +22,7 @@ var (
 	condaFields  = lazyregexp.New(`\s*([a-z_0-9]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,'"\s]+))\s*(?:,|$)`)
 	aroundSign   = lazyregexp.New(`\s*([=!<>~,|]+)\s*`)
 	packageFile  = lazyregexp.New(`\.(?:conda|tar\.bz2)(?:#.*)?$`)
+	channelColon = lazyregexp.New(`^([A-Za-z][A-Za-z0-9_.-]*):([A-Za-z_].*)$`)
 	versionBuild = lazyregexp.New(`^(.*[^=!<>~,|])=([^=<>!~,|]+)$`)
 )
 
@@ -43,6 +44,9 @@ func parseCondaSpec(text string) (CondaSpec, error) {
 			return s, err
 		}
 		rest = strings.TrimSpace(spec)
+	}
+	if m := channelColon.FindStringSubmatch(rest); m != nil && s.Channel == "" {
+		return s, fmt.Errorf(`has one ":" behind the channel; write two: "%s::%s"`, m[1], m[2])
 	}
 	name := condaName.FindString(rest)
 	if name == "" {

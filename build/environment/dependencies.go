@@ -104,6 +104,8 @@ func (p *parser) section(node *yaml.Node, another bool) []*yaml.Node {
 		name, key, value := pair.Name, pair.Key, yamlfile.Resolve(pair.Value)
 		switch {
 		case p.leftOut(key):
+		case selectorKey.MatchString(name) && value.Kind == yaml.ScalarNode:
+			p.selectedItem(name, pair)
 		case name == "pip":
 			if another {
 				p.find("pip-sections", SeverityWarning, p.doc.At(key), "another pip section; crun installs them all in order, conda keeps the last alone: put them into one")
@@ -119,6 +121,26 @@ func (p *parser) section(node *yaml.Node, another bool) []*yaml.Node {
 		}
 	}
 	return sections
+}
+
+// selectorKey is micromamba's way to choose items: "- sel(linux): numpy".
+var selectorKey = lazyregexp.New(`^sel\(([^()]{1,200})\)$`)
+
+// selectedItem takes an item whose selector holds.
+func (p *parser) selectedItem(key string, pair yamlfile.Pair) {
+	at, value := p.doc.At(pair.Value), yamlfile.Resolve(pair.Value)
+	selector := selectorKey.FindStringSubmatch(key)[1]
+	holds, ok := evaluate(selector, p.opts.Platform)
+	switch {
+	case !ok:
+		p.errorf(p.doc.At(pair.Key), "%q is no selector; allowed are such as sel(linux), sel(unix), sel(win) and sel(osx)", key)
+	case !holds:
+		p.find("selector-applied", SeverityNote, p.doc.At(pair.Key), "%s is left out: [%s] does not hold on %s", value.Value, selector, p.opts.Platform)
+	default:
+		if text, ok := p.text(pair.Value, "conda package"); ok {
+			p.condaSpec(text, at)
+		}
+	}
 }
 
 func (p *parser) pipSection(entry *yamlfile.Pair) {

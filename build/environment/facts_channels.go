@@ -43,8 +43,22 @@ func (p *parser) channelWhere(is func(string) bool) (yamlfile.Position, bool) {
 	return yamlfile.Position{}, false
 }
 
+// channelSlips are names that people write for a channel, and that are nobody's
+// or somebody else's.
+var channelSlips = map[string]string{
+	"default":     "defaults",
+	"condaforge":  "conda-forge",
+	"conda_forge": "conda-forge",
+}
+
 // lintChannels looks at where the packages come from.
 func (p *parser) lintChannels() {
+	for i, channel := range p.env.Channels {
+		if name := channelSlips[channel]; name != "" {
+			at := p.channelPos[i]
+			p.find("channel-name", SeverityWarning, at, `there is no channel %q; write "- %s"`, channel, name).Fix = fix(false, p.replaceItem(at, channel, name))
+		}
+	}
 	defaults, hasDefaults := p.channelWhere(isAnaconda)
 	if hasDefaults {
 		p.find("defaults-terms", SeverityNote, defaults,

@@ -31,17 +31,18 @@ var (
 // fault); https://github.com/pytorch/pytorch/issues/50858.
 var torchExit = release{1, 8}
 
-// distutilsTorch: torch.utils.tensorboard of torch before 1.11 needs
+// distutilsTorch: torch.utils.tensorboard of torch 1.5 to 1.10 needs
 // distutils.version, which setuptools 59.6 and later hide
 // (https://github.com/pytorch/pytorch/issues/69894).
 var (
+	distutilsFirst      = release{1, 5}
 	distutilsTorch      = release{1, 11}
 	distutilsSetuptools = release{59, 6}
 )
 
 // torchtextLast: torchtext's development has stopped, and its last release,
 // 0.18, is for torch 2.3 (https://github.com/pytorch/text); its library does not
-// load beside a newer one.
+// load beside a newer one. 0.6 and older have none and go with any.
 var torchtextLast = release{2, 3}
 
 // numpyUsers are packages that bring numpy along.
@@ -148,14 +149,56 @@ func (p *parser) lintFailures() {
 		if minor(pinned(python.Version)) == "3.9" && isBelow(torch.version, torchExit) {
 			p.find("torch-exit", SeverityWarning, at, "%s with Python 3.9 dies at the end of a training, behind its last line; write Python 3.8, or torch 1.8 or newer", text)
 		}
-		if _, limited := p.limited("setuptools", distutilsSetuptools); isBelow(torch.version, distutilsTorch) && !limited && p.asksFor("tensorboard") {
+		if _, limited := p.limited("setuptools", distutilsSetuptools); lowest(torch.version).compare(distutilsFirst) >= 0 && len(lowest(torch.version)) > 1 && isBelow(torch.version, distutilsTorch) && !limited && p.asksFor("tensorboard") {
 			p.find("setuptools-distutils", SeverityWarning, at, `torch.utils.tensorboard of %s fails with setuptools 59.6 and later (no attribute distutils.version); write "- setuptools<59.6"`, text)
 		}
-		if _, limited := p.limited("torchtext", release{0}); p.asksFor("torchtext") && !limited && lowest(torch.version).compare(torchtextLast) > 0 && len(lowest(torch.version)) > 1 {
+		if _, limited := p.limited("torchtext", release{0, 7}); p.asksFor("torchtext") && !limited && lowest(torch.version).compare(torchtextLast) > 0 && len(lowest(torch.version)) > 1 {
 			p.find("torchtext-ended", SeverityWarning, at, "torchtext has no release for %s; its last one is 0.18, for torch 2.3", text)
 		}
 	}
+	p.lintVision()
 	p.lintOpenCV()
+}
+
+// lintVision looks for a torch and a torchvision or torchaudio that do not
+// belong together. The versions go in step: torch 1.N with torchvision 0.N+1,
+// torch 2.N with 0.N+15, and torchaudio 0.N and 2.N
+// (https://github.com/pytorch/vision#installation,
+// https://docs.pytorch.org/audio/stable/installation.html); from 1.7 to 2.9, the
+// last that is looked at.
+func (p *parser) lintVision() {
+	torch, _ := p.exact("torch", condaTorch...)
+	if len(torch) < 2 || torch.compare(release{1, 7}) < 0 || torch.compare(release{2, 9}) > 0 {
+		return
+	}
+	vision, audio := release{0, torch[1] + 1}, release{0, torch[1]}
+	if torch[0] == 2 {
+		vision, audio = release{0, torch[1] + 15}, release{2, torch[1]}
+	}
+	for name, want := range map[string]release{"torchvision": vision, "torchaudio": audio} {
+		have, at := p.exact(name, name)
+		if len(have) > 1 && have.compare(want) != 0 {
+			p.find("torch-vision", SeverityWarning, at, "%s %s was not made for torch %s, which goes with %s %s; they fail when they are imported together", name, have, minor(torch), name, want)
+		}
+	}
+}
+
+// exact gives the release that the file pins a package to, by its name in pip
+// or one of those in conda. pip's comes last and counts.
+func (p *parser) exact(pip string, conda ...string) (r release, at yamlfile.Position) {
+	for _, spec := range p.env.Conda {
+		if v := pinned(spec.Version); slices.Contains(conda, spec.Name) && v != nil {
+			r, at = v, spec.Pos
+		}
+	}
+	for _, section := range p.env.Pip {
+		for _, requirement := range section.Requirements {
+			if v := pinned(requirement.version()); requirement.Name == pip && v != nil {
+				r, at = v, requirement.Pos
+			}
+		}
+	}
+	return r, at
 }
 
 // limitNumpy is the edit that limits the numpy which the file names, where that

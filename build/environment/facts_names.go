@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/names"
 	"crun.dev/crun/internal/yamlfile"
 )
@@ -13,18 +14,19 @@ func (p *parser) lintNames() {
 	for _, spec := range p.env.Conda {
 		name := names.Distribution(spec.Name)
 		switch other, library := condaNames[name], libraries[name]; {
-		case other != "":
+		case other != "" && spec.Build == "": // a build was in a channel
 			p.find("pypi-name", SeverityWarning, spec.Pos,
 				`%s is PyPI's name; conda's is %s: write "- %s", or put %s under "- pip:"`, spec.Name, other, other, spec.Name).Fix = fix(false, p.renameItem(spec.Pos, spec.Name, other))
 		case debianName.MatchString(name):
 			p.find("debian-name", SeverityWarning, spec.Pos,
 				"%s is Debian's name, which no conda channel has; put it into build.apt of profiles.yaml", spec.Name).Fix = fix(false, p.removeItem(spec.Pos))
-		case library != "" && spec.Version == "" && spec.Build == "" && !p.asksFor(library):
+		case library != "" && spec.Version == "" && spec.Build == "" && !p.asksFor(library) && !p.pipAsksFor(name):
 			// With a version it is most likely what an export found.
 			p.find("library-name", SeverityNote, spec.Pos,
 				`%s is the C library or program in conda; the Python module is %s: write "- %s" where that is meant`, spec.Name, library, library).Fix = fix(false, p.renameItem(spec.Pos, spec.Name, library))
 		}
 	}
+	p.lintNameVersion()
 	for _, section := range p.env.Pip {
 		for _, r := range section.Requirements {
 			name, known := pypiNames[r.Name]
@@ -43,6 +45,39 @@ func (p *parser) lintNames() {
 				p.find("debian-name", SeverityWarning, r.Pos, "%s is Debian's name, which PyPI does not have; put it into build.apt of profiles.yaml", r.Name)
 			}
 		}
+	}
+}
+
+func (p *parser) pipAsksFor(name string) bool {
+	for _, section := range p.env.Pip {
+		if slices.ContainsFunc(section.Requirements, func(r PipRequirement) bool { return r.Name == name }) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameVersion is a name and a version that are joined as in the names of files:
+// ffmpeg-4.0, python3.9.
+var nameVersion = lazyregexp.New(`^(?:([a-z][a-z0-9_-]*[a-z])-([0-9]+(?:\.[0-9]+)+)|(python|cuda)-?([0-9]+(?:\.[0-9]+)+))$`)
+
+// lintNameVersion looks for names that hold a version: they are whole names to
+// conda, and no channel has them.
+func (p *parser) lintNameVersion() {
+	for _, spec := range p.env.Conda {
+		m := nameVersion.FindStringSubmatch(spec.Name)
+		if m == nil || spec.Version != "" || spec.Build != "" {
+			continue
+		}
+		name, version := m[1]+m[3], m[2]+m[4]
+		if name == "cuda" {
+			name = "cudatoolkit"
+		}
+		if p.asksFor(name) {
+			p.find("name-version", SeverityWarning, spec.Pos, "%s is one name to conda, which no channel has, and %s is asked for as well; take this line out", spec.Name, name).Fix = fix(false, p.removeItem(spec.Pos))
+			continue
+		}
+		p.find("name-version", SeverityWarning, spec.Pos, `%s is one name to conda; the version stands behind a "=": write "- %s=%s"`, spec.Name, name, version).Fix = fix(false, p.rewriteItem(spec.Pos, name+"="+version))
 	}
 }
 
@@ -88,7 +123,7 @@ func (p *parser) lintTwice() {
 			}
 			for _, name := range []string{r.Name, condaNames[r.Name], sameInConda[r.Name]} {
 				// torch has a finding of its own.
-				if spec, ok := conda[name]; ok && !slices.Contains(condaTorch, name) {
+				if spec, ok := conda[name]; ok && r.Name != "pip" && libraries[names.Distribution(spec.Name)] == "" && !slices.Contains(condaTorch, name) {
 					p.find("in-conda-and-pip", SeverityWarning, r.Pos,
 						"%s is conda's %s of line %d as well; pip's would overwrite it: keep one of them", r.Name, spec.Name, spec.Pos.Line)
 					break

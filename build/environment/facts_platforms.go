@@ -62,6 +62,12 @@ func foreignTo(name string) string {
 	if system := foreignPackages[name]; system != "" {
 		return system
 	}
+	switch {
+	case strings.HasSuffix(name, "-win-64"):
+		return "Windows"
+	case strings.HasSuffix(name, "-osx-64"), strings.HasSuffix(name, "-osx-arm64"):
+		return "macOS"
+	}
 	for prefix, system := range foreignPrefixes {
 		if strings.HasPrefix(name, prefix) {
 			return system

@@ -33,7 +33,7 @@ func (p *parser) lintPython() {
 		}
 	}
 	for _, spec := range p.env.Conda {
-		if slices.Contains(inPython, spec.Name) && !slices.Contains(condaHas, spec.Name) {
+		if slices.Contains(inPython, spec.Name) && spec.Build == "" && !slices.Contains(condaHas, spec.Name) {
 			p.find("in-python", SeverityWarning, spec.Pos, "%s is a part of Python itself and no package; take the line out", spec.Name).Fix = fix(true, p.removeItem(spec.Pos))
 		}
 	}
@@ -62,4 +62,7 @@ var inPython = []string{
 
 // condaHas are those that conda channels have packages of: C libraries, and
 // empty ones that older files may go on to ask for.
-var condaHas = []string{"argparse", "asyncio", "contextvars", "dataclasses", "enum34", "futures", "functools32", "pathlib", "typing", "zlib"}
+var condaHas = []string{
+	"argparse", "array", "asyncio", "concurrent", "contextvars", "dataclasses", "doctest", "enum34", "functools32", "futures", "gettext", "gzip",
+	"html", "http", "locale", "operator", "pathlib", "platform", "time", "typing", "uuid", "xml", "zlib",
+}

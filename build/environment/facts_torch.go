@@ -111,6 +111,33 @@ func (p *parser) torchTooOld(r PipRequirement, python CondaSpec) {
 	p.errorf(r.Pos, message, args...).Code = codeTorchPython
 }
 
+// lintOpenPython looks for a Python without an upper end beside a torch of PyPI
+// that newer Pythons have no build of: conda takes the newest, and pip then
+// finds nothing.
+func (p *parser) lintOpenPython() {
+	python, _ := p.env.Python()
+	for _, c := range clauses(python.Version) {
+		if c.operator != ">=" && c.operator != ">" && c.operator != "!=" {
+			return
+		}
+	}
+	for _, torch := range p.torches() {
+		if torch.pip == nil || pinned(torch.version) == nil || p.hasOwnIndex() {
+			continue
+		}
+		newest := "3.8" // has wheels from torch 1.4 on
+		for _, have := range []string{"3.9", "3.10", "3.11", "3.12", "3.13", "3.14"} {
+			if pinned(torch.version).compare(firstTorch[have]) >= 0 {
+				newest = have
+			}
+		}
+		if newest != "3.14" {
+			p.find("python-open", SeverityWarning, python.Pos, `%s lets conda take the newest Python, but torch %s of line %d has builds up to Python %s; write "- python=%s"`,
+				python, pinned(torch.version), torch.pip.Pos.Line, newest, newest).Fix = fix(false, p.rewriteItem(python.Pos, "python="+newest))
+		}
+	}
+}
+
 // hasOwnIndex tells whether pip is to look elsewhere than in PyPI and
 // PyTorch's own index, which has the same builds.
 func (p *parser) hasOwnIndex() bool {

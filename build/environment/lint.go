@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"fmt"
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
@@ -18,6 +19,7 @@ func (p *parser) lint() {
 	p.lintCUDA()
 	p.lintFailures()
 	p.lintPython()
+	p.lintOpenPython()
 	p.lintNames()
 	p.lintTwice()
 	p.lintPlatforms()
@@ -46,8 +48,12 @@ func (p *parser) lintBuilds() {
 		edits = append(edits, p.rewriteItem(spec.Pos, withoutBuild(spec, specs))...)
 	}
 	if count > 0 {
+		what := fmt.Sprintf("%d packages ask", count)
+		if count == 1 {
+			what = "1 package asks"
+		}
 		p.find("build-pins", SeverityNote, first.Pos,
-			`%d packages ask for one exact build, which another system or a later day may not have; crun.lock pins builds by itself: "conda env export --no-builds" leaves them out`, count).Fix = fix(true, edits)
+			`%s for one exact build, which another system or a later day may not have; crun.lock pins builds by itself: "conda env export --no-builds" leaves them out`, what).Fix = fix(true, edits)
 	}
 }
 

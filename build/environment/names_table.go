@@ -27,7 +27,6 @@ var condaNames = map[string]string{
 	"dateutil":                       "python-dateutil",
 	"serial":                         "pyserial",
 	"zmq":                            "pyzmq",
-	"attr":                           "attrs",
 	"crypto":                         "pycryptodome",
 	"fitz":                           "pymupdf",
 	"opengl":                         "pyopengl",

@@ -205,6 +205,11 @@ func (p *parser) root(root *yaml.Node) {
 		p.errorf(p.doc.At(root), `is %s, but an environment file has the keys name, channels and dependencies: put the packages under "dependencies:"`, yamlfile.Kind(root))
 		return
 	}
+	if hasNoKey(root) {
+		first := root.Content[0]
+		p.errorf(p.doc.At(first), "has none of the keys of an environment file (name, channels, dependencies), but %q and others; name the file that is meant, or write one", first.Value)
+		return
+	}
 	p.code = codeBadKey
 	values := map[string]*yamlfile.Pair{}
 	for pair := range p.mapping(root) {

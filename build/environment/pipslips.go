@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
+
+// commandOptions are those that "pip install" has and a requirements file has not.
+var commandOptions = lazyregexp.New(`^[^-\s]\S*\s+(-[qUvI]+|--(?:upgrade|user|quiet|no-cache-dir|force-reinstall|no-deps|break-system-packages)(?:\s.*)?)$`)
 
 // notPip recognises what people put into a pip section that is no requirement.
 func notPip(text string) error {
@@ -14,6 +19,8 @@ func notPip(text string) error {
 		return fmt.Errorf("is a command of conda; put its packages under dependencies, one an item (%s)", itemExamples(strings.Fields(command[2])))
 	case command != nil:
 		return fmt.Errorf("is a command; write its packages alone, one an item (%s)", itemExamples(strings.Fields(command[2])))
+	case commandOptions.MatchString(text):
+		return fmt.Errorf("has options of pip's command line behind it; take them out (%q)", commandOptions.FindStringSubmatch(text)[1])
 	case strings.HasPrefix(text, "install "):
 		return fmt.Errorf("is a command; write its packages alone, one an item (%s)", itemExamples(strings.Fields(text)[1:]))
 	case gluedComment.MatchString(text):

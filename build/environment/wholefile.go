@@ -13,7 +13,9 @@ const (
 	// writeOne ends a message about a file that has nothing of an environment.
 	writeOne = ", not an environment file: write one with name, channels and dependencies"
 	// exportOne ends one about the output of a command.
-	exportOne = `, not an environment file: "conda env export --from-history > environment.yml" writes one`
+	// explicitList is for a file of addresses.
+	explicitList = `this is an explicit list of "conda list --explicit"` + writeOne + ` ("conda env export --from-history")`
+	exportOne    = `, not an environment file: "conda env export --from-history > environment.yml" writes one`
 )
 
 // otherTexts are files of another kind that their first line tells, that is
@@ -27,7 +29,6 @@ var otherTexts = []struct {
 	{lazyregexp.New(`^404: Not Found$`), "this is a server's answer that there is no such file; download it from its right address"},
 	{lazyregexp.New(`^version https://git-lfs\.github\.com/spec/`), `this is a pointer of Git LFS, not the file: run "git lfs pull"`},
 	{lazyregexp.New(`^(?:diff --git |Index: |--- a/|\+\+\+ b/|@@ -\d)`), `this is a patch, not an environment file: apply it with "git apply"`},
-	{lazyregexp.New(`^@EXPLICIT$`), `this is an explicit list of "conda list --explicit"` + writeOne + ` ("conda env export --from-history")`},
 	{lazyregexp.New(`^(?:\$ |> |\(\w+\) ?[$>] ?)?(?:sudo |call )?(?:conda|mamba|micromamba|pip3?|python3? -m pip|source|apt(?:-get)?|export|cd|module load|set -|git clone)\s+\S`), "this is a list of shell commands" + writeOne},
 	{lazyregexp.New(`(?i)^(?:set [A-Z_]+=|@?echo (?:off|on)|rem )`), "this is a Windows batch file" + writeOne},
 	{lazyregexp.New(`^FROM\s+\S+(?:\s+(?i:as)\s+\S+)?$`), "this is a Dockerfile" + writeOne},
@@ -81,20 +82,36 @@ var (
 	keyLine         = lazyregexp.New(`^["']?[A-Za-z_][A-Za-z0-9_ -]*["']?\s*[:：]`)
 )
 
+// hasNoKey tells whether a mapping has no key of an environment file, nor one
+// that was meant for it.
+func hasNoKey(root *yaml.Node) bool {
+	for i := 0; i < len(root.Content); i += 2 {
+		if root.Content[i].Kind != yaml.ScalarNode || nearKey(root.Content[i].Value) {
+			return false
+		}
+	}
+	return len(root.Content) > 0
+}
+
+// nearKey tells whether a key is an environment file's, or was meant to be.
+func nearKey(key string) bool {
+	return slices.Contains(keys, key) || ignoredKeys[key] != "" || foreignKeys[key] != "" || yamlfile.DidYouMean(key, keys) != ""
+}
+
 // wholeFile recognises files of another kind under an environment's name.
 func wholeFile(doc *yamlfile.Document) error {
-	var keys []string
+	var names []string
 	if doc.Root != nil && doc.Root.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(doc.Root.Content); i += 2 {
-			keys = append(keys, doc.Root.Content[i].Value)
+			names = append(names, doc.Root.Content[i].Value)
 		}
-		if slices.Contains(keys, "dependencies") {
+		if slices.Contains(names, "dependencies") {
 			return nil
 		}
 	}
 	var first yamlfile.Position
 	var firstText, commentText string
-	lines, pinned, requirements, conda := 0, 0, true, true
+	lines, pinned, requirements, conda, explicit := 0, 0, true, true, false
 	n := 0
 	for line := range strings.SplitSeq(string(doc.Text), "\n") {
 		n++
@@ -111,11 +128,15 @@ func wholeFile(doc *yamlfile.Document) error {
 		if lines++; lines == 1 {
 			first, firstText = yamlfile.Position{File: doc.File, Line: n, Column: 1}, line
 		}
+		explicit = explicit || line == "@EXPLICIT"
 		requirements = requirements && requirementLine.MatchString(line)
 		conda = conda && condaLine.MatchString(line)
 		if pinnedLine.MatchString(line) {
 			pinned++
 		}
+	}
+	if explicit {
+		return yamlfile.Errorf(yamlfile.Position{File: doc.File, Line: 1, Column: 1}, "%s", explicitList)
 	}
 	top := yamlfile.Position{File: doc.File, Line: 1, Column: 1}
 	for _, kind := range otherComments {
@@ -128,10 +149,10 @@ func wholeFile(doc *yamlfile.Document) error {
 			return yamlfile.Errorf(top, "%s", kind.message)
 		}
 	}
-	if keys != nil {
+	if names != nil {
 		for _, kind := range otherKeys {
-			if !slices.ContainsFunc(kind.keys, func(key string) bool { return !slices.Contains(keys, key) }) {
-				return yamlfile.Errorf(doc.At(doc.Root.Content[2*slices.Index(keys, kind.keys[0])]), "%s", kind.message)
+			if !slices.ContainsFunc(kind.keys, func(key string) bool { return !slices.Contains(names, key) }) {
+				return yamlfile.Errorf(doc.At(doc.Root.Content[2*slices.Index(names, kind.keys[0])]), "%s", kind.message)
 			}
 		}
 		return nil
