@@ -34,6 +34,15 @@ func (s Sources) MirrorOf(name string) string {
 	return strings.TrimRight(mirror, "/") + rest + suffix
 }
 
+// normalName is name with its registry, without tag and digest.
+func normalName(name string) string {
+	named, err := reference.ParseNormalizedNamed(name)
+	if err != nil {
+		return name
+	}
+	return named.Name()
+}
+
 // hub is the registry of names without a host.
 func hub() string {
 	named, err := reference.ParseNormalizedNamed("image")

@@ -20,6 +20,7 @@ func commands(app *App) []*cobra.Command {
 		newInspectCmd(app, nil),
 		newMonitorCmd(app),
 		newProfilesCmd(app),
+		newDoctorCmd(app),
 		newVersionCmd(app),
 	}
 }
