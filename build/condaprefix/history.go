@@ -40,6 +40,14 @@ func (p *Prefix) readHistory(fsys fs.FS) error {
 			}
 		}
 	}
+	if len(p.Requested) == 0 {
+		// Tools that write no history may note it in the records.
+		for _, pkg := range p.Packages {
+			if pkg.requested != "" {
+				p.Requested[pkg.Name] = pkg.requested
+			}
+		}
+	}
 	// conda did not always write down what was removed.
 	for name := range p.Requested {
 		if _, ok := p.Package(name); !ok {

@@ -48,6 +48,8 @@ type Package struct {
 	Depends []string
 	// distributions are the Python packages in it that have metadata.
 	distributions []owned
+	// requested is the spec that it was asked for with, by its record, or "".
+	requested string
 }
 
 // owned is a Python distribution that a conda package brought.
@@ -134,6 +136,9 @@ func readPackage(fsys fs.FS, file string) (Package, error) {
 	var record struct {
 		Name, Version, Build, Channel, URL string
 		Depends, Files                     []string
+		// What the person asked for: conda's, and rattler's.
+		RequestedSpec  string   `json:"requested_spec"`
+		RequestedSpecs []string `json:"requested_specs"`
 	}
 	if err := json.Unmarshal(data, &record); err != nil {
 		return Package{}, fmt.Errorf("%s is no record of conda's: %w", file, err)
@@ -146,6 +151,11 @@ func readPackage(fsys fs.FS, file string) (Package, error) {
 	if i := strings.LastIndexByte(record.URL, '/'); i >= 0 && strings.Contains(record.URL, "://") {
 		// The record's channel may be a short name, which a .condarc explains.
 		pkg.Channel = channelName(record.URL[:i])
+	}
+	for _, spec := range append(record.RequestedSpecs, record.RequestedSpec) {
+		if specName(spec) == pkg.Name {
+			pkg.requested = spec
+		}
 	}
 	for _, text := range record.Depends {
 		if name := dependsOn(text); name != "" && !slices.Contains(pkg.Depends, name) {

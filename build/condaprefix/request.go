@@ -103,6 +103,8 @@ func (r *Request) addConda(p *Prefix, replaced map[string]Distribution) {
 		case name == "pip":
 		case root && slices.Contains([]string{"conda", "mamba", "conda-build", "conda-libmamba-solver"}, name):
 			r.note("%s is left out: an image has a conda of its own", name)
+		case environment.ForeignTo(name) != "":
+			r.note("%s is a package for %s and is left out: the image is Linux", name, environment.ForeignTo(name))
 		case isLocal(pkg.Channel):
 			r.note("%s %s came from the channel %s, a folder of this machine, and is left out; serve that channel, or take another one's", name, pkg.Version, pkg.Channel)
 		case isReplaced && !required[name] && len(r.Pip) > 0:
@@ -178,6 +180,10 @@ func (r *Request) addPip(p *Prefix, folder string, replaced map[string]Distribut
 	for _, d := range p.Distributions {
 		// What a conda package needs, conda is asked for.
 		if conda[d.Name] || slices.Contains(came, d.Name) {
+			continue
+		}
+		if system := environment.ForeignTo(d.Name); system != "" {
+			r.note("%s is a package for %s and is left out: the image is Linux", d.Name, system)
 			continue
 		}
 		byName[d.Name] = d

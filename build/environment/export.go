@@ -63,9 +63,18 @@ func (p *parser) lintExport() {
 	// What nobody asks for comes with anything, and every file has Python.
 	nobody := requires("anything")
 	all = slices.DeleteFunc(all, func(name string) bool { return slices.Contains(nobody, name) })
+	// Some tools write the channel before every package.
+	channels := 0
+	for _, spec := range there {
+		if spec.Channel != "" {
+			channels++
+		}
+	}
+	ownChannel := channels*2 < len(there)
 	needed := map[string]bool{}
 	for _, name := range Needed(all, func(name string) bool {
-		return Chosen(name) || !byName[name].isExact() || byName[name].Channel != "" || isHeld(name, byName)
+		spec := byName[name]
+		return Chosen(name) || !spec.isExact() || ownChannel && spec.Channel != "" || isHeld(name, byName)
 	}, requires) {
 		needed[name] = true
 	}

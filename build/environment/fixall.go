@@ -1,7 +1,6 @@
 package environment
 
 import (
-	"fmt"
 	"slices"
 
 	"crun.dev/crun/internal/yamlfile"
@@ -27,67 +26,111 @@ type Fixed struct {
 	Unknown []string
 }
 
-// FixAll makes every safe fix of a file, and what these bring to light. The
-// new content has no error that the old had not, and FixAll finds nothing to
-// make in it. Lines that no fix is about stay as they are.
+// FixAll makes every safe fix of a file, and what these bring to light. A fix
+// that brings an error, or that leaves what it is for, is not made. The new
+// content has nothing more to make. Lines that no fix is about stay as they
+// are.
 func FixAll(data []byte, opts Options) (*Fixed, error) {
 	left, err := Lint(data, opts)
 	if err != nil {
 		return nil, err
 	}
 	fixed := &Fixed{Text: data, Left: left, Before: requests(data, opts)}
+	useless := map[string]bool{}
 	for range maxRounds {
-		text, made := round(fixed.Text, fixed.Left)
+		made := compatible(slices.DeleteFunc(slices.Clone(fixed.Left), func(f Finding) bool {
+			return f.Fix == nil || !f.Fix.Safe || useless[f.String()]
+		}))
 		if len(made) == 0 {
 			break
 		}
-		left, err := Lint(text, opts)
-		if err != nil {
-			return nil, err
+		if fixed.make(made, opts) {
+			continue
 		}
-		if message := newError(fixed.Left, left); message != "" {
-			return nil, fmt.Errorf("%s: the fixes would bring the error %q; nothing is changed", opts.File, message)
-		}
-		fixed.Text, fixed.Left, fixed.Made = text, left, append(fixed.Made, made...)
 		for _, f := range made {
-			fixed.Unknown = append(fixed.Unknown, f.unknown...)
+			if fixed.make([]Finding{f}, opts) {
+				break // the places of the others have changed
+			}
+			useless[f.String()] = true
 		}
 	}
 	fixed.After = requests(fixed.Text, opts)
 	return fixed, nil
 }
 
-// round makes the safe fixes that do not touch the same text.
-func round(text []byte, findings []Finding) ([]byte, []Finding) {
-	findings = slices.Clone(findings)
+// make makes the fixes of the findings, or gives false and changes nothing.
+func (f *Fixed) make(findings []Finding, opts Options) bool {
+	var edits []yamlfile.Edit
+	for _, finding := range findings {
+		edits = append(edits, finding.Fix.Edits...)
+	}
+	// What cannot be made is of a text that YAML and we count differently, such
+	// as one in an older encoding.
+	text, err := yamlfile.Apply(f.Text, edits)
+	if err != nil {
+		return false
+	}
+	left, err := Lint(text, opts)
+	if err != nil || hasError(left) && !hasError(f.Left) || anyStays(findings, left) {
+		return false
+	}
+	f.Text, f.Left, f.Made = text, left, append(f.Made, findings...)
+	for _, finding := range findings {
+		f.Unknown = append(f.Unknown, finding.unknown...)
+	}
+	return true
+}
+
+func hasError(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == SeverityError })
+}
+
+// anyStays tells whether one of the findings is among left as well.
+func anyStays(findings, left []Finding) bool {
+	there := map[string]bool{}
+	for _, f := range left {
+		there[f.String()] = true
+	}
+	return slices.ContainsFunc(findings, func(f Finding) bool { return there[f.String()] })
+}
+
+// compatible gives those of the findings whose fixes do not touch the same
+// text.
+func compatible(findings []Finding) []Finding {
 	// It takes lines out that others would mend.
 	if i := slices.IndexFunc(findings, func(f Finding) bool { return f.Code == "full-export" }); i > 0 {
 		export := findings[i]
 		findings = slices.Insert(slices.Delete(findings, i, i+1), 0, export)
 	}
-	var edits []yamlfile.Edit
 	var made []Finding
-	out := text
+	byLine := map[int][]yamlfile.Edit{}
 	for _, f := range findings {
-		if f.Fix == nil || !f.Fix.Safe {
+		if slices.ContainsFunc(f.Fix.Edits, func(e yamlfile.Edit) bool { return touches(e, byLine) }) {
 			continue
 		}
-		tried := append(slices.Clone(edits), f.Fix.Edits...)
-		if changed, err := yamlfile.Apply(text, tried); err == nil {
-			out, edits, made = changed, tried, append(made, f)
+		for _, e := range f.Fix.Edits {
+			for line := e.Line; line <= e.EndLine; line++ {
+				byLine[line] = append(byLine[line], e)
+			}
 		}
+		made = append(made, f)
 	}
-	return out, made
+	return made
 }
 
-// newError gives an error of a file that had none before, or "". Where there
-// was one, it hid the others.
-func newError(were, are []Finding) string {
-	isError := func(f Finding) bool { return f.Severity == SeverityError }
-	if i := slices.IndexFunc(are, isError); i >= 0 && !slices.ContainsFunc(were, isError) {
-		return are[i].Message
+// touches tells whether an edit changes text that another one, not the same,
+// changes as well.
+func touches(e yamlfile.Edit, byLine map[int][]yamlfile.Edit) bool {
+	for line := e.Line; line <= e.EndLine; line++ {
+		for _, other := range byLine[line] {
+			before := other.EndLine < e.Line || other.EndLine == e.Line && other.EndColumn <= e.Column
+			after := e.EndLine < other.Line || e.EndLine == other.Line && e.EndColumn <= other.Column
+			if other != e && !before && !after {
+				return true
+			}
+		}
 	}
-	return ""
+	return false
 }
 
 // requests counts the packages that a file asks for.

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"crun.dev/crun/internal/yamlfile"
+	"github.com/rogpeppe/go-internal/txtar"
 	"gopkg.in/yaml.v3"
 )
 
@@ -79,6 +80,33 @@ func FuzzLint(f *testing.F) {
 			if err != nil || found.Severity != SeverityError && countErrors(after) > 0 {
 				t.Fatalf("%s: %v, %v, in\n%s", found, err, after, text)
 			}
+		}
+	})
+}
+
+// FuzzFixAll: whatever the bytes, all safe fixes together leave nothing to fix,
+// and bring no error.
+func FuzzFixAll(f *testing.F) {
+	for _, path := range caseFiles {
+		for _, c := range readCases(f, path) {
+			f.Add(c.file)
+		}
+	}
+	fixes, err := txtar.ParseFile("testdata/fixes.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range fixes.Files {
+		f.Add(file.Data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fixed, err := FixAll(data, Options{FolderName: "folder"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := FixAll(fixed.Text, Options{FolderName: "folder"})
+		if err != nil || len(again.Made) > 0 || string(again.Text) != string(fixed.Text) {
+			t.Fatalf("%v, %v, of\n%s", err, again.Made, fixed.Text)
 		}
 	})
 }

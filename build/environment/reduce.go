@@ -101,3 +101,7 @@ func (v Variable) IsSecret() bool { return v.isSecret() }
 
 // NameOfFolder is the environment's name where a file in that folder gives none.
 func NameOfFolder(base string) string { return safeName(base) }
+
+// ForeignTo names the system, Windows or macOS, that a package of that name is
+// for and Linux has no use of, or gives "".
+func ForeignTo(name string) string { return foreignTo(name) }
