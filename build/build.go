@@ -32,6 +32,8 @@ type Request struct {
 	// WarningsAsErrors makes no image of a check that ends with warnings, and
 	// checks one that is there already.
 	WarningsAsErrors bool
+	// Room asks how much space the engine's disk has, or is nil.
+	Room func(context.Context) (buildkit.Room, error)
 	// Said is the reason from Find that the caller has told already, or "".
 	Said string
 }
@@ -219,6 +221,9 @@ func (b *builder) writeLock(l *lock.Lock) error {
 // image builds the image of the project's lock.
 func (b *builder) image(ctx context.Context) (Result, error) {
 	p := b.project
+	if err := b.room(ctx, p.Lock); err != nil {
+		return Result{}, err
+	}
 	digest := p.Lock.Digest()
 	context, err := dockerfiles.RenderImage(p.image(p.Lock))
 	if err != nil {

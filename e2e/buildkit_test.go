@@ -63,7 +63,7 @@ func TestFailedSteps(t *testing.T) {
 			}
 
 			progress, err := buildJob(t, address, "RUN : 'fill a disk' && dd if=/dev/zero of=/dev/full bs=1M count=9\n")
-			if err == nil || !strings.Contains(err.Error(), "docker builder prune") {
+			if err == nil || !strings.Contains(err.Error(), "crun prune frees") {
 				t.Errorf("a full disk gives %v\n%s", err, progress)
 			}
 

@@ -131,7 +131,7 @@ func diskFull(texts ...string) string {
 	}) {
 		return ""
 	}
-	return "the disk that holds the engine's data is full: \"docker system df\" shows what takes the space, \"docker builder prune\" frees the build cache"
+	return "the disk that holds the engine's data is full: crun prune frees what nobody needs of it, \"docker system df\" shows what takes the space"
 }
 
 // explain adds to an error what can be done about it, and takes BuildKit's own

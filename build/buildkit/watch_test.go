@@ -71,7 +71,7 @@ func TestFailures(t *testing.T) {
 		{"20.10's words", "executor failed running [/bin/sh -c x]: exit code: 1", []string{"a", "crun: no luck"}, "building: the step \"install\" failed with exit code 1: no luck; its last lines:\n  a"},
 		{"a signal", "exit code: 139", nil, "building: the step \"install\" failed with exit code 139: it was ended by signal 11"},
 		{"no exit code", "failed to solve: failed to mount: no such thing", nil, "building: the step \"install\" failed: failed to mount: no such thing"},
-		{"a full disk", "exit code: 1", []string{"OSError: [Errno 28] No space left on device"}, "\"docker builder prune\" frees the build cache; its last lines:"},
+		{"a full disk", "exit code: 1", []string{"OSError: [Errno 28] No space left on device"}, "crun prune frees what nobody needs of it, \"docker system df\" shows what takes the space; its last lines:"},
 		{"a full disk of BuildKit's", "failed to copy: write /var/lib: no space left on device", nil, "\"docker system df\" shows what takes the space"},
 	} {
 		err := failedStep(name, test.text, test.output...).failure(t.Context(), "building", errors.New("failed to solve: "+test.text))

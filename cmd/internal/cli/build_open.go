@@ -94,7 +94,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 		platform: o.platform,
 		request: build.Request{Project: project, Names: append(o.names, o.push...), Again: len(to) > 0, NoCache: o.noCache, Locked: o.locked,
 			Sources: sources, Notes: options.Notes, WarningsAsErrors: o.warningsAsErrors,
-			Limits: build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
+			Room: engine.Room, Limits: build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
 		options: options,
 	}, nil
 }
