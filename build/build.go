@@ -156,6 +156,9 @@ func (b *builder) find(ctx context.Context) (Result, string, error) {
 func (p *Project) outdated(base baseImage) string {
 	switch {
 	case p.Lock == nil:
+		if p.LockFile == "" {
+			return "an environment from standard input has no lock"
+		}
 		return "there is no " + p.LockFile
 	case p.Lock.Key != p.Request.Key():
 		if changed := lock.Explain(p.Lock.Request, p.Request); changed != "" {

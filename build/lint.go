@@ -21,6 +21,11 @@ func Lint(file string, options Options) ([]environment.Finding, error) {
 
 // LintText is Lint for a text that messages call file.
 func LintText(text []byte, file string, options Options) ([]environment.Finding, error) {
+	if isCondaLock(text) {
+		// Its packages are exact: all that can be said is that it is one.
+		_, _, err := openCondaLock(text, file, "", options)
+		return nil, err
+	}
 	opts, err := readOptions(file, options)
 	if err != nil {
 		return nil, err

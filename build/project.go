@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,7 +61,7 @@ const DefaultBase = "debian:bookworm-slim"
 // Project is an environment file with its lock and all that decides about its
 // image.
 type Project struct {
-	// File is the environment file as it was named, LockFile its lock.
+	// File is the environment file as it was named, LockFile its lock, or "".
 	File, LockFile string
 	Environment    *environment.Environment
 	Findings       []environment.Finding
@@ -73,12 +74,17 @@ type Project struct {
 	// folder is File's, absolute; local is what lies on this machine.
 	folder string
 	local  []local
+	// given are the packages of a file that is a lock already, or nil.
+	given *lock.Lock
 }
 
 // FindFile gives the environment file that path names: itself, or the one in
-// the folder path. The error is an fs.ErrNotExist where there is none; for a
+// the folder path; "-" is environment.Stdin. The error is an fs.ErrNotExist where there is none; for a
 // folder it lists what was looked for.
 func FindFile(path string) (string, error) {
+	if path == "-" {
+		return environment.Stdin, nil
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", unreadable(path, err)
@@ -97,7 +103,7 @@ func unreadable(path string, err error) error {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("there is no such file; name an environment file, or a folder that holds one (%s)%w",
-			strings.Join(environment.Names, ", "), silent{err})
+			strings.Join(slices.Concat(environment.Names, environment.OtherNames), ", "), silent{err})
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
@@ -107,6 +113,14 @@ type silent struct{ error }
 
 func (s silent) Error() string { return "" }
 func (s silent) Unwrap() error { return s.error }
+
+// LockFile is the lock of an environment file; "" for Stdin, which has none.
+func LockFile(file string) string {
+	if file == environment.Stdin {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(file), lockName(file))
+}
 
 // lockName is what the lock of an environment file is called: crun.lock for
 // the one that its folder is known by, and NAME.crun.lock for another, so that
@@ -119,9 +133,6 @@ func lockName(file string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name)) + ".crun.lock"
 }
 
-// LockFile is the lock of an environment file.
-func LockFile(file string) string { return filepath.Join(filepath.Dir(file), lockName(file)) }
-
 // Open reads the environment file and its lock. The error joins every mistake
 // of the environment file, each with its place. An unreadable lock is no error.
 func Open(file string, options Options) (*Project, error) {
@@ -129,14 +140,23 @@ func Open(file string, options Options) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(text) > yamlfile.MaxSize && isCondaLock(text) {
+		// A program wrote it, for several platforms.
+		if text, err = readLockFile(file); err != nil {
+			return nil, unreadable(file, err)
+		}
+	}
+	return OpenText(text, file, options)
+}
+
+// OpenText is Open for a text that messages call file. That of
+// environment.Stdin has no lock: there is no file to keep one beside.
+func OpenText(text []byte, file string, options Options) (*Project, error) {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
 		return nil, err
 	}
-	env, findings, err := environment.Parse(text, environment.Options{
-		File: file, FolderName: filepath.Base(folder), Python: options.Python, Platform: options.Platform,
-		ReadFile: readRequirements, Exists: exists,
-	})
+	env, findings, given, err := parse(text, file, filepath.Base(folder), options)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +173,7 @@ func Open(file string, options Options) (*Project, error) {
 	}
 	p := &Project{
 		File: file, LockFile: LockFile(file),
-		Environment: env, Findings: findings, Options: options, folder: folder, local: locals,
+		Environment: env, Findings: findings, Options: options, folder: folder, local: locals, given: given,
 	}
 	p.Request = lock.Request{
 		Environment: json.RawMessage(env.Canonical()), Base: options.Base, Python: options.Python,
@@ -168,6 +188,20 @@ func Open(file string, options Options) (*Project, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// parse reads an environment of any kind; given are the packages of a file that
+// is a lock itself, or nil.
+func parse(text []byte, file, folderName string, options Options) (env *environment.Environment, findings []environment.Finding, given *lock.Lock, err error) {
+	if isCondaLock(text) {
+		env, given, err = openCondaLock(text, file, folderName, options)
+		return env, nil, given, err
+	}
+	env, findings, err = environment.Parse(text, environment.Options{
+		File: file, FolderName: folderName, Python: options.Python, Platform: options.Platform,
+		ReadFile: readRequirements, Exists: exists,
+	})
+	return env, findings, nil, err
 }
 
 // word3 is a choice that may be left open, as a request has it.
@@ -234,6 +268,9 @@ func checkPython(env *environment.Environment, python string) error {
 func (p *Project) readLock() {
 	p.Lock, p.LockError = nil, nil
 	defer p.settleCUDA()
+	if p.LockFile == "" {
+		return
+	}
 	data, err := readLockFile(p.LockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return

@@ -71,6 +71,9 @@ func Relock(ctx context.Context, solver Solver, images Images, request Request, 
 	if p.LockError != nil && !update.All {
 		return Relocked{}, fmt.Errorf("%w; --update without names chooses the packages anew and writes the file again", p.LockError)
 	}
+	if p.given != nil && update.any() {
+		return Relocked{}, fmt.Errorf("%s is a lock of conda-lock, whose packages are taken as they are: choose others with \"conda-lock lock --update PACKAGE\"", p.File)
+	}
 	if err := update.check(p); err != nil {
 		return Relocked{}, err
 	}
@@ -108,6 +111,10 @@ func (b *builder) relock(ctx context.Context, base baseImage, update Update) err
 // writeLock makes l the project's lock. An unwrittenLock says that the project
 // has it and its folder does not.
 func (p *Project) writeLock(l *lock.Lock) error {
+	if p.LockFile == "" {
+		p.Lock = l
+		return nil
+	}
 	err := lock.Write(p.LockFile, l)
 	var pathErr *fs.PathError
 	if err != nil && !errors.As(err, &pathErr) {

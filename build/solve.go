@@ -76,6 +76,10 @@ func (b *builder) solveAll(ctx context.Context, found baseImage, update Update) 
 			return nil, err
 		}
 	}
+	if p.given != nil {
+		l.Python, l.Conda, l.Indexes, l.Pip = p.given.Python, p.given.Conda, p.given.Indexes, p.given.Pip
+		return l, b.addCompiler(ctx, l, facts, update)
+	}
 	if k.conda {
 		l.Python, l.Virtual, l.Miniconda, l.Conda = p.Lock.Python, p.Lock.Virtual, p.Lock.Miniconda, p.Lock.Conda
 	} else if err := b.solveConda(ctx, l, k); err != nil {

@@ -24,6 +24,9 @@ import (
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/client"
 	"github.com/rogpeppe/go-internal/testscript"
+	"gopkg.in/yaml.v3"
+
+	"crun.dev/crun/build/lock"
 )
 
 // Commands of the scripts of builds:
@@ -35,6 +38,7 @@ import (
 //	sdist VARIABLE FOLDER...  serve an index of source archives, made of folders NAME-VERSION
 //	nowhere IMAGE TEXT...   fail where a TEXT is in a layer, a name or the configuration
 //	replace FILE OLD NEW    replace a text of a file
+//	condalock LOCK FILE     write the packages of a crun.lock as conda-lock does
 //	wheel FOLDER NAME VERSION    write a pure wheel into FOLDER
 //	index VARIABLE NAME VERSION  serve an index with a pure wheel NAME, and a wheel
 //	                        NAMEurl that needs it by its address. The index's own,
@@ -53,6 +57,7 @@ func init() {
 	commands["contents"] = cmdContents
 	commands["nowhere"] = cmdNowhere
 	commands["replace"] = cmdReplace
+	commands["condalock"] = cmdCondaLock
 	commands["wheel"] = cmdWheel
 	commands["index"] = cmdIndex
 	commands["sdist"] = cmdSdist
@@ -188,6 +193,35 @@ func pureWheel(ts *testscript.TestScript, name, version, metadata string) []byte
 	}
 	ts.Check(archive.Close())
 	return data.Bytes()
+}
+
+func cmdCondaLock(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "condalock LOCK FILE")
+	data, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	l, err := lock.Parse(data, args[0])
+	ts.Check(err)
+	type entry = map[string]any
+	var packages []entry
+	for _, p := range l.Conda {
+		channel := p.Channel
+		if !strings.Contains(channel, "://") {
+			channel = "https://conda.anaconda.org/" + channel
+		}
+		packages = append(packages, entry{"name": p.Name, "version": p.Version, "manager": "conda", "platform": l.Platform,
+			"url": channel + "/" + p.Path(), "hash": entry{"sha256": p.SHA256}, "category": "main"})
+	}
+	for _, d := range l.Pip {
+		// The path of a file on PyPI, whose host does not matter.
+		file := "https://files.example.org/packages/00/00/" + strings.Repeat("0", 60) + "/" + d.Name + ".whl"
+		packages = append(packages, entry{"name": d.Name, "version": d.Version, "manager": "pip", "platform": l.Platform,
+			"url": file, "hash": entry{"sha256": strings.TrimPrefix(d.Hashes[0], "sha256:")}})
+	}
+	out, err := yaml.Marshal(entry{"version": 1, "metadata": entry{
+		"content_hash": entry{l.Platform: "0"}, "platforms": []string{l.Platform}, "channels": []entry{},
+	}, "package": packages})
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), out, 0o644))
 }
 
 func cmdWheel(ts *testscript.TestScript, neg bool, args []string) {

@@ -7,6 +7,7 @@ const (
 	codeEncoding       = "encoding"
 	codeOtherFile      = "other-file"
 	codeNotYAML        = "not-yaml"
+	codeNotTOML        = "not-toml"
 	codeBadKey         = "bad-key"
 	codeBadName        = "bad-name"
 	codeBadChannel     = "bad-channel"

@@ -36,6 +36,13 @@ The message names the line and, where it can be told, the slip.`,
 		"https://yaml.org/spec/1.2.2/",
 	},
 	{
+		codeNotTOML, SeverityError,
+		"the file is not TOML",
+		`A pyproject.toml has tables ("[project]") and keys with values ("dependencies = [...]"); text stands in quotes, the
+items of a list have commas between them, and no key is there twice. The message names the line.`,
+		"https://toml.io/en/v1.0.0",
+	},
+	{
 		codeBadKey, SeverityError,
 		"a key that environment files do not have, or one that is there twice",
 		`The keys are name, channels, dependencies, variables and prefix. conda passes over others in silence, and with them
@@ -288,6 +295,13 @@ install the two.`,
 		`The branch's newest commit is taken when the lock is made, and another one when it is made again. Write "@COMMIT" or
 "@TAG" behind the address.`,
 		"https://pip.pypa.io/en/stable/topics/vcs-support/",
+	},
+	{
+		"python-chosen", SeverityNote,
+		"the project does not run on the usual Python",
+		`requires-python of a pyproject.toml rules the Python out that crun takes unasked (3.9). The oldest that it allows is
+taken: most packages have builds for it, the newest has few. --python chooses another one.`,
+		sourceOwn,
 	},
 	{
 		"editable-installed", SeverityNote,

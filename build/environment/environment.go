@@ -175,6 +175,12 @@ type Options struct {
 	Installed func(prefix string) func(name string) (version string, requires []string, ok bool)
 }
 
+// Empty is an environment of the file called file that asks for nothing yet.
+// folderName names it.
+func Empty(file, folderName string) *Environment {
+	return &Environment{File: file, Name: safeName(folderName)}
+}
+
 // Python gives the spec of the environment's Python.
 func (e *Environment) Python() (CondaSpec, bool) { return e.conda("python") }
 

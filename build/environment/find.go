@@ -7,14 +7,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
-// Names are the files that Find looks for, first one first.
+// Names are the environment files that Find looks for, first one first.
 var Names = []string{
 	"environment.yml", "environment.yaml",
 	"env.yml", "env.yaml",
 	"conda.yml", "conda.yaml",
 }
+
+// OtherNames are files of other tools that Find takes where there is none of
+// Names, first one first: what is locked, then what a person wrote for a
+// training, then what describes a package.
+var OtherNames = []string{"conda-lock.yml", "requirements.txt", "pyproject.toml"}
 
 // NotFoundError says that a folder holds none of Names. It is an
 // fs.ErrNotExist.
@@ -25,7 +32,7 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	text := fmt.Sprintf("no environment file in %s (looked for %s)", e.Dir, strings.Join(Names, ", "))
+	text := fmt.Sprintf("no environment file in %s (looked for %s)", e.Dir, strings.Join(slices.Concat(Names, OtherNames), ", "))
 	if len(e.Others) > 0 {
 		return text + "; name the one that is meant: -f " + strings.Join(e.Others, " or -f ")
 	}
@@ -42,10 +49,10 @@ func Find(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, name := range Names {
+	for _, name := range slices.Concat(Names, OtherNames) {
 		path := filepath.Join(dir, name)
 		// Stat follows links; a folder of that name is no environment.
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && asksForPackages(path) {
 			return path, nil
 		}
 	}
@@ -58,4 +65,16 @@ func Find(dir string) (string, error) {
 		}
 	}
 	return "", notFound
+}
+
+var projectTable = lazyregexp.New(`(?m)^\s*\[\s*project\s*\]`)
+
+// asksForPackages is false for a pyproject.toml that has settings of tools
+// alone.
+func asksForPackages(path string) bool {
+	if filepath.Base(path) != "pyproject.toml" {
+		return true
+	}
+	data, err := os.ReadFile(path)
+	return err != nil || projectTable.Match(data)
 }

@@ -74,7 +74,7 @@ func (p *parser) lintPip() {
 			case isRepository:
 			case r.Kind == PipOption && unusedOptions[optionName(r.Text)] != "":
 				p.find("option-unused", SeverityNote, r.Pos, "%q is not used: %s", r.Text, unusedOptions[optionName(r.Text)])
-			case r.isLocal():
+			case r.isLocal() && p.kind != kindTOML: // there it is the project itself
 				p.find("local-path", SeverityNote, r.Pos, "%q is a folder or file of this machine; whoever builds the environment elsewhere needs it too", r.Text)
 			}
 		}

@@ -24,11 +24,25 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	}
 	p := &parser{opts: opts, env: &Environment{File: fileName(opts)}}
 	p.including = []string{path.Clean(p.env.File)}
+	p.pythonGiven = opts.Python != ""
 	if p.opts.Python == "" {
 		p.opts.Python = DefaultPython
 	}
 	if p.opts.Platform == "" {
 		p.opts.Platform = "linux-64"
+	}
+	switch p.kind = kindOf(p.env.File, data); p.kind {
+	case kindRequirements, kindTOML:
+		text, err := p.readText(data)
+		if err != nil {
+			return nil, nil, redactError(coded(err, codeEncoding))
+		}
+		if p.kind == kindTOML {
+			p.pyprojectFile(text)
+		} else {
+			p.requirementsFile(text)
+		}
+		return p.finish()
 	}
 	doc, err := yamlfile.Parse(data, p.env.File)
 	if doc == nil {
@@ -47,6 +61,11 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	}
 	p.code = codeOtherFile
 	p.root(doc.Root)
+	return p.finish()
+}
+
+// finish looks at the whole of what was read.
+func (p *parser) finish() (*Environment, []Finding, error) {
 	p.checkHashes()
 	p.checkTorch()
 	if len(p.errs) == 0 {
@@ -94,6 +113,10 @@ type parser struct {
 	// counts all that were.
 	including []string
 	includes  int
+	// kind is the file's.
+	kind string
+	// pythonGiven tells that somebody has chosen opts.Python.
+	pythonGiven bool
 }
 
 // result joins the errors, without secrets and in the order of the file.

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
 
 	"crun.dev/crun/build"
 	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/build/environment"
 	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // pendingBuild is a build with all that it needs.
@@ -35,7 +38,10 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	if path == "" {
 		path = "."
 	}
-	file, err := build.FindFile(app.rel(path))
+	if path != "-" {
+		path = app.rel(path)
+	}
+	file, err := build.FindFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +74,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	if cuda == build.CUDAAuto && !engine.Remote() {
 		hostCUDA = app.hostCUDA(ctx)
 	}
-	project, err := build.Open(file, build.Options{
+	project, err := app.openProject(file, build.Options{
 		Base: firstOf(o.base, section.Base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
 		Python: o.python, Platform: platform, Miniconda: true,
 		Extras:      build.Extras{Apt: section.Apt, AptPlace: section.Origin["apt"].String(), Compiler: section.Compiler, CUDA: cuda, Check: section.Check},
@@ -169,4 +175,16 @@ func (app *App) platform(ctx context.Context, engine *buildkit.Engine, asked str
 		return "linux-aarch64", nil
 	}
 	return "", fmt.Errorf("the engine is on a machine of the architecture %s; crun builds for amd64 and arm64", arch)
+}
+
+// openProject reads an environment from a file, or from standard input.
+func (app *App) openProject(file string, options build.Options) (*build.Project, error) {
+	if file != environment.Stdin {
+		return build.Open(file, options)
+	}
+	text, err := io.ReadAll(io.LimitReader(app.In, yamlfile.MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading standard input: %w", err)
+	}
+	return build.OpenText(text, file, options)
 }

@@ -142,7 +142,7 @@ func (app *App) initFile(o initOptions) (string, error) {
 	}
 	dir := filepath.Dir(file)
 	there, err := environment.Find(app.rel(dir))
-	if err == nil && slices.Contains(environment.Names, filepath.Base(file)) {
+	if err == nil && slices.Contains(environment.Names, filepath.Base(file)) && slices.Contains(environment.Names, filepath.Base(there)) {
 		return "", existsError(filepath.Join(dir, filepath.Base(there)))
 	}
 	return file, nil

@@ -152,8 +152,8 @@ func (app *App) lintFile(path string, options build.Options) (string, []environm
 		if err != nil {
 			return "", nil, fmt.Errorf("reading standard input: %w", err)
 		}
-		findings, err := build.LintText(text, path, options)
-		return path, findings, err
+		findings, err := build.LintText(text, environment.Stdin, options)
+		return environment.Stdin, findings, err
 	}
 	file, err := build.FindFile(app.rel(path))
 	if err != nil {

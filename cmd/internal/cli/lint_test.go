@@ -94,7 +94,7 @@ func TestLintIncluded(t *testing.T) {
 func TestLintStdin(t *testing.T) {
 	app, out, _ := lintApp(t, nil)
 	app.In = strings.NewReader(brokenFile)
-	if code := app.Run(context.Background(), []string{"lint", "-"}); code != 1 || !strings.HasPrefix(out.String(), "-:2:1: error: ") {
+	if code := app.Run(context.Background(), []string{"lint", "-"}); code != 1 || !strings.HasPrefix(out.String(), "<stdin>:2:1: error: ") {
 		t.Errorf("ends with %d and prints %q", code, out)
 	}
 }

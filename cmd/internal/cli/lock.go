@@ -115,6 +115,10 @@ func (app *App) lock(ctx context.Context, o lockOptions) error {
 		return err
 	}
 	project := b.request.Project
+	if project.LockFile == "" {
+		_ = b.engine.Close()
+		return errors.New("an environment from standard input has no place for its lock: write it into a file, and name that")
+	}
 	for _, finding := range project.Findings {
 		fmt.Fprintln(app.Err, finding)
 	}

@@ -239,7 +239,9 @@ func (app *App) runImage(ctx context.Context, j *job, project string, gpus bool)
 // would be. gpus says that the run has GPUs.
 func (app *App) environmentImage(ctx context.Context, o *runOptions, project string, gpus bool) (build.Result, error) {
 	file := cmp.Or(project, app.Dir)
-	if o.file != "" {
+	if o.file == "-" {
+		return build.Result{}, errors.New("-f -: what a run reads from standard input is the script's own: write the environment into a file, or build it first and name the image with --image")
+	} else if o.file != "" {
 		file = app.abs(o.file)
 	}
 	if !o.dryRun {

@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"crun.dev/crun/build"
+	"crun.dev/crun/build/environment"
 )
 
 // noProject is the value of --project that mounts nothing.
@@ -90,6 +92,8 @@ func (app *App) findProject(o *runOptions) (string, error) {
 	project := app.Dir
 	if folder, ok := above(from, hasEnvironment); ok {
 		project = folder
+	} else if folder, ok := aboveInRepository(from, hasPackages); ok {
+		project = folder
 	} else if folder, ok := above(from, isRepository); ok {
 		project = folder
 	} else if isScript(o.command[0]) && !within(from, app.Dir) {
@@ -128,7 +132,20 @@ func above(folder string, has func(string) bool) (string, bool) {
 	}
 }
 
+// aboveInRepository is above that ends at the repository's root.
+func aboveInRepository(folder string, has func(string) bool) (string, bool) {
+	found, _ := above(folder, func(folder string) bool { return has(folder) || isRepository(folder) })
+	return found, has(found)
+}
+
+// hasEnvironment tells whether a folder has an environment file that was
+// written as one; the requirements.txt of a folder below it do not hide it.
 func hasEnvironment(folder string) bool {
+	file, err := build.FindFile(folder)
+	return err == nil && slices.Contains(environment.Names, filepath.Base(file))
+}
+
+func hasPackages(folder string) bool {
 	_, err := build.FindFile(folder)
 	return err == nil
 }

@@ -1,0 +1,150 @@
+package environment
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOtherKinds(t *testing.T) {
+	for _, test := range []struct {
+		name, tree, python string
+		// want are facts as in the .want files.
+		want map[string]string
+	}{
+		{"requirements", `-- lab/requirements.txt --
+# what it needs
+-c held.txt
+torch==2.4.0 --extra-index-url https://example.org/whl
+einops ; python_version < "3.10"
+-- lab/held.txt --
+numpy<2
+`, "", map[string]string{
+			"name": "lab", "channels": "", "conda": "python=3.9 | pip", "lint": "python-added",
+			"pip": `torch==2.4.0 | --extra-index-url https://example.org/whl | einops; python_version < "3.10"`,
+		}},
+		{"requirements, python given", "-- requirements.txt --\n", "3.11", map[string]string{"conda": "python=3.11 | pip", "pip": "", "lint": ""}},
+		{"mistakes", "-- requirements.txt --\ntorch=2.4\n\n  numpy >= 1.20 <2\n", "", map[string]string{
+			"error": `1:1 "torch=2.4" has one "=", which is conda's; pip's is "torch==2.4"` + "\n" +
+				`3:3 "numpy >= 1.20 <2" has the version ">= 1.20 <2"; allowed are such as ==1.2.3 and >=1.2,<2`,
+		}},
+		{"conda list", "-- requirements.txt --\n# This file may be used to create an environment using:\n# $ conda create --name <env> --file <this file>\n_libgcc_mutex=0.1=main\n", "", map[string]string{
+			"error": `1:1 this is a list that "conda list" wrote, of one machine's exact packages; write an environment file of what was asked for: "crun init --from-conda NAME", or "conda env export --from-history"`,
+		}},
+		{"pyproject", `-- pyproject.toml --
+[build-system]
+requires = ["setuptools"]
+[project]
+name = "lab"
+requires-python = ">=3.10,<3.13"
+dependencies = [
+  "torch>=2.4",
+  'numpy<2 ; python_version < "3.13"',
+]
+[project.optional-dependencies]
+dev = ["ruff"]
+[tool.uv.sources]
+torch = { index = "x" }
+`, "", map[string]string{
+			"conda": "python=3.10 | pip", "lint": "python-chosen key-ignored",
+			"pip": `torch>=2.4 | numpy<2; python_version < "3.13" | -e .`,
+		}},
+		{"pyproject, dynamic", `-- pyproject.toml --
+[project]
+name = "lab"
+requires-python = ">=3.8"
+dynamic = ["version", "dependencies"]
+[tool.setuptools.dynamic]
+dependencies = { file = ["requirements.in"] }
+-- requirements.in --
+tqdm
+`, "", map[string]string{"conda": "python=3.9 | pip", "pip": "tqdm", "lint": "python-added"}},
+		{"pyproject, mistakes", `-- pyproject.toml --
+[project]
+requires-python = "3.10"
+dependencies = [
+  "torch=2.4", 3,
+  "--pre",
+]
+`, "", map[string]string{
+			"error": `2:19 requires-python is "3.10"; allowed is a constraint such as ">=3.9" or ">=3.9,<3.13"` + "\n" +
+				`3:1 the item is neither text, a list nor a table, not a requirement; write it in quotes` + "\n" +
+				`4:3 "torch=2.4" has one "=", which is conda's; pip's is "torch==2.4"` + "\n" +
+				`5:3 "--pre" is an option of pip, which [project] cannot hold; write it into a requirements.txt with "-e .", and build that`,
+		}},
+		{"python that it does not allow", "-- pyproject.toml --\n[project]\nrequires-python = '>=3.10'\ndependencies = []\n", "3.9", map[string]string{
+			"error": `2:19 requires-python ">=3.10" does not allow --python 3.9; leave --python out, or change the file`,
+		}},
+		{"dynamic, by its build", "-- pyproject.toml --\n[project]\ndynamic = ['dependencies']\n", "", map[string]string{
+			"error": `2:1 dependencies are "dynamic", so that only a build of the package knows them; write a requirements.txt with "-e .", and build that`,
+		}},
+		{"Poetry", "-- pyproject.toml --\n[tool.poetry.dependencies]\npython = '^3.9'\n", "", map[string]string{
+			"error": `1:14 the packages of [tool.poetry.dependencies] are Poetry's own form; write them as requirements with "poetry export -f requirements.txt -o requirements.txt --without-hashes" and build that file`,
+		}},
+		{"settings", "-- pyproject.toml --\n[tool.black]\nline-length = 99\n", "", map[string]string{
+			"error": `1:1 has no [project] table, so it asks for no packages; write [project] with dependencies = ["torch"], or a requirements.txt or environment.yml`,
+		}},
+		{"not TOML", "-- pyproject.toml --\n[project\n", "", map[string]string{"error": "1:9 is not TOML: expected ']' to close table name"}},
+		{"standard input, requirements", "-- <stdin> --\ntorch\ntqdm==4 \\\n  --hash=sha256:" + strings.Repeat("0", 64) + "\n", "", map[string]string{"pip": "torch | tqdm==4 --hash=sha256:" + strings.Repeat("0", 64)}},
+		{"standard input, TOML", "-- <stdin> --\n# x\n[project]\ndependencies = ['torch']\n", "", map[string]string{"pip": "torch"}},
+		{"standard input, YAML", "-- <stdin> --\ndependencies: [python=3.9, numpy]\n", "", map[string]string{"conda": "python=3.9 | numpy"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, data, opts := tree(test.tree)
+			opts.Python = test.python
+			env, findings, err := Parse(data, opts)
+			got := facts(env, findings, err)
+			for key, want := range test.want {
+				if got[key] != want {
+					t.Errorf("%s is\n%s\nwant\n%s", key, got[key], want)
+				}
+			}
+			if test.want["error"] == "" && err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAllowsPython(t *testing.T) {
+	for constraint, want := range map[string][2]bool{ // 3.9 and 3.12
+		">=3.8": {true, true}, ">=3.10": {false, true}, "<3.10": {true, false}, "<=3.9": {true, false}, "~=3.9": {true, true},
+		"~=3.9.1": {true, false}, "==3.9.*": {true, false}, "!=3.9.*": {false, true}, ">3.9": {true, true}, ">=3.9.5,<4": {true, true},
+		"<4": {true, true}, ">=3.9,<3.12": {true, false}, "==3.12": {false, true}, "<3.9": {false, false},
+	} {
+		got := [2]bool{allowsPython(constraint, release{3, 9}), allowsPython(constraint, release{3, 12})}
+		if got != want {
+			t.Errorf("%s: %v, want %v", constraint, got, want)
+		}
+	}
+}
+
+func TestFindOtherKinds(t *testing.T) {
+	dir := t.TempDir()
+	add := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func() string {
+		path, err := Find(dir)
+		if err != nil {
+			return ""
+		}
+		return filepath.Base(path)
+	}
+	add("pyproject.toml", "[tool.black]\n")
+	if got := find(); got != "" {
+		t.Errorf("settings are an environment: %s", got)
+	}
+	add("pyproject.toml", "[project]\nname='x'\n")
+	for _, name := range []string{"pyproject.toml", "requirements.txt", "conda-lock.yml", "conda.yaml", "environment.yml"} {
+		if name != "pyproject.toml" {
+			add(name, "")
+		}
+		if got := find(); got != name {
+			t.Errorf("found %s, want %s", got, name)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package environment
+
+import (
+	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/tomlfile"
+)
+
+// foreignTables are those of tools whose packages stand in a form of their own,
+// with what to do.
+var foreignTables = []struct {
+	keys   []string
+	remedy string
+}{
+	{[]string{"tool", "poetry", "dependencies"}, `are Poetry's own form; write them as requirements with "poetry export -f requirements.txt -o requirements.txt --without-hashes" and build that file`},
+	{[]string{"tool", "pixi", "dependencies"}, `are pixi's own form; "pixi workspace export conda-environment environment.yml" writes the file to build`},
+	{[]string{"dependencies"}, `are pixi's or Cargo's own form; for pixi "pixi workspace export conda-environment environment.yml" writes the file to build`},
+	{[]string{"packages"}, `are pipenv's own form; "pipenv requirements > requirements.txt" writes the file to build`},
+	{[]string{"tool", "pdm", "dev-dependencies"}, `are PDM's own form; "pdm export -o requirements.txt" writes the file to build`},
+	{[]string{"tool", "flit", "metadata", "requires"}, `are flit's old form; move them to [project] dependencies`},
+	{[]string{"tool", "setuptools", "dynamic", "optional-dependencies"}, `are optional alone; name the ones that are wanted with "-e .[NAME]" in a requirements.txt`},
+}
+
+// pyprojectFile reads a pyproject.toml (PEP 621): the project's dependencies, in an
+// environment of a Python that it allows.
+func (p *parser) pyprojectFile(text string) {
+	p.env.Name = safeName(p.opts.FolderName)
+	p.code = codeOtherFile
+	root, err := tomlfile.Parse([]byte(text), p.env.File)
+	if err != nil {
+		p.errs = append(p.errs, coded(err, codeNotTOML))
+		return
+	}
+	project := root.Get("project")
+	if project == nil || project.Table == nil {
+		p.noProject(root)
+		return
+	}
+	p.code = codeBadRequirement
+	if name := project.Get("name"); name != nil && name.IsText && p.env.Name == "" {
+		p.env.Name = safeName(name.Text)
+	}
+	at := project.Pos
+	var section PipSection
+	if list := project.Get("dependencies"); list != nil {
+		at = list.Pos
+		p.pyprojectLines(&section, list)
+	} else if isDynamic(project, "dependencies") {
+		p.dynamic(&section, project.Get("dynamic"), root)
+	}
+	p.requiresPython(project)
+	p.addPython(at)
+	if build := root.Get("build-system"); build != nil && len(p.errs) == 0 {
+		// The project is a package: a run imports it from where it lies.
+		r, err := p.pipRequirement("-e .", build.Pos)
+		if err != nil {
+			panic(err)
+		}
+		p.place(&r)
+		section.Requirements = append(section.Requirements, r)
+	}
+	p.addSection(section, at)
+	for _, key := range []string{"sources", "index"} {
+		if table := root.Get("tool", "uv", key); table != nil {
+			p.find("key-ignored", SeverityWarning, table.Pos, `[tool.uv.%s] is uv's own and not followed: packages come from the index that pip uses; write "--extra-index-url URL" and "-e ." into a requirements.txt for others`, key)
+		}
+	}
+}
+
+// noProject says what a file without [project] is.
+func (p *parser) noProject(root *tomlfile.Value) {
+	for _, foreign := range foreignTables {
+		if table := root.Get(foreign.keys...); table != nil {
+			p.errorf(table.Pos, "the packages of [%s] %s", strings.Join(foreign.keys, "."), foreign.remedy)
+			return
+		}
+	}
+	p.errorf(root.Pos, `has no [project] table, so it asks for no packages; write [project] with dependencies = ["torch"], or a requirements.txt or environment.yml`)
+}
+
+// pyprojectLines reads a list of PEP 508 requirements.
+func (p *parser) pyprojectLines(section *PipSection, list *tomlfile.Value) {
+	if list.List == nil {
+		p.errorf(list.Pos, `dependencies is %s; allowed is a list: ["torch==2.4.0", "tqdm"]`, list.Kind())
+		return
+	}
+	for _, item := range list.List {
+		text := strings.TrimSpace(item.Text)
+		switch {
+		case !item.IsText:
+			p.errorf(item.Pos, "the item is %s, not a requirement; write it in quotes", item.Kind())
+			continue
+		case len(text) > maxItem:
+			p.errorf(item.Pos, "the item is %d bytes long; a requirement has at most %d", len(text), maxItem)
+			continue
+		case strings.HasPrefix(text, "-"):
+			p.errorf(item.Pos, "%s is an option of pip, which [project] cannot hold; write it into a requirements.txt with \"-e .\", and build that", quote(text))
+			continue
+		}
+		r, err := p.pipRequirement(text, item.Pos)
+		if err != nil {
+			p.errorf(item.Pos, "%s %s", quote(text), inTOML.Replace(err.Error()))
+			continue
+		}
+		p.addPip(section, r, false)
+	}
+}
+
+var inTOML = strings.NewReplacer(`"- `, `"`)
+
+func isDynamic(project *tomlfile.Value, name string) bool {
+	list := project.Get("dynamic")
+	if list == nil {
+		return false
+	}
+	for _, item := range list.List {
+		if item.Text == name {
+			return true
+		}
+	}
+	return false
+}
+
+// dynamic reads dependencies that setuptools is told to take from files.
+func (p *parser) dynamic(section *PipSection, at, root *tomlfile.Value) {
+	files := root.Get("tool", "setuptools", "dynamic", "dependencies", "file")
+	if files == nil {
+		p.errorf(at.Pos, `dependencies are "dynamic", so that only a build of the package knows them; write a requirements.txt with "-e .", and build that`)
+		return
+	}
+	list := files.List
+	if files.IsText {
+		list = []*tomlfile.Value{files}
+	}
+	for _, file := range list {
+		r, err := p.pipRequirement("-r "+file.Text, file.Pos)
+		if err != nil {
+			p.errorf(file.Pos, "%s %s", quote(file.Text), err)
+			continue
+		}
+		p.addPip(section, r, false)
+	}
+}
+
+// requiresPython chooses a Python that the project allows: the one that was
+// asked for, DefaultPython, or the oldest.
+func (p *parser) requiresPython(project *tomlfile.Value) {
+	value := project.Get("requires-python")
+	if value == nil {
+		return
+	}
+	asked := strings.Join(strings.Fields(value.Text), "")
+	if !value.IsText || !pythonConstraint.MatchString(asked) {
+		p.errorf(value.Pos, `requires-python is %s; allowed is a constraint such as ">=3.9" or ">=3.9,<3.13"`, quote(value.Text))
+		return
+	}
+	allowed := func(version string) bool { return allowsPython(asked, parseRelease(version)) }
+	if allowed(p.opts.Python) {
+		return
+	}
+	if p.pythonGiven {
+		p.errorf(value.Pos, "requires-python %q does not allow --python %s; leave --python out, or change the file", value.Text, p.opts.Python)
+		return
+	}
+	for minor := range 30 {
+		version := release{3, minor}.String()
+		if minor >= 6 && allowed(version) {
+			p.opts.Python, p.pythonGiven = version, true
+			p.find("python-chosen", SeverityNote, value.Pos, "requires-python is %q: Python %s is taken, the oldest that it allows (another one with --python)", value.Text, version)
+			return
+		}
+	}
+	p.errorf(value.Pos, "requires-python %q allows no Python 3 that there is", value.Text)
+}
+
+var pythonConstraint = lazyregexp.New(`^(?:(?:===|==|~=|!=|<=|>=|<|>)[0-9]+(?:\.[0-9]+)*(?:\.\*)?(?:(?:a|b|rc)[0-9]+)?,?)+$`)
+
+// allowsPython tells whether some patch of a version (3.9, or 3.9.18 alone)
+// fulfils a constraint.
+func allowsPython(constraint string, version release) bool {
+	patches := 1
+	if len(version) == 2 {
+		patches = 40
+	}
+	for patch := range patches {
+		full := version
+		if len(version) == 2 {
+			full = release{version[0], version[1], patch}
+		}
+		fits := true
+		for text := range strings.SplitSeq(strings.TrimSuffix(constraint, ","), ",") {
+			fits = fits && fitsClause(full, text)
+		}
+		if fits {
+			return true
+		}
+	}
+	return false
+}
+
+func fitsClause(version release, text string) bool {
+	number := strings.TrimLeft(text, "=!<>~")
+	operator := text[:len(text)-len(number)]
+	want := parseRelease(number)
+	isPrefix := strings.HasSuffix(number, ".*")
+	for len(want) < 3 && !isPrefix && operator != "~=" {
+		want = append(want, 0)
+	}
+	order := version.compare(want)
+	switch operator {
+	case "==", "===":
+		return order == 0
+	case "!=":
+		return order != 0
+	case ">=":
+		return order >= 0
+	case ">":
+		return order > 0
+	case "<=":
+		return order <= 0
+	case "<":
+		return order < 0
+	case "~=":
+		return len(want) > 1 && order >= 0 && version.compare(want[:len(want)-1]) == 0
+	}
+	return false
+}
