@@ -104,10 +104,18 @@ lock gets the same. Nothing is left out silently: the file is refused, and the m
 		sourceOwn,
 	},
 	{
+		"build-python", SeverityWarning,
+		"builds for another Python than the one that is asked for",
+		`py39 in a build string is the Python that the file was built for. Beside "python=3.10" it cannot be installed: the file was
+exported with one Python, and the line was edited later. Take the builds out (crun lint --fix), or write the Python of the
+builds.`,
+		"https://docs.conda.io/projects/conda-build/en/stable/concepts/package-naming-conv.html",
+	},
+	{
 		"channel-name", SeverityWarning,
 		"a channel is called by a name that is not its own",
 		`Anaconda's channels are called "defaults", with an s; conda-forge has a dash. A channel that does not exist fails when the
-packages are chosen, or is somebody else's.`,
+packages are chosen; one with a letter too many is somebody else's.`,
 		"https://docs.conda.io/projects/conda/en/stable/user-guide/concepts/channels.html",
 	},
 	{

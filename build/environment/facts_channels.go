@@ -51,12 +51,37 @@ var channelSlips = map[string]string{
 	"conda_forge": "conda-forge",
 }
 
+// knownChannels are those that a name with one wrong letter was meant for.
+var knownChannels = []string{"conda-forge", "pytorch", "nvidia", "bioconda", "defaults", "anaconda", "huggingface", "dglteam"}
+
+// isOneEdit tells whether one letter too many, too few or wrong makes the
+// difference between two words.
+func isOneEdit(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if a == b || len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return a[i:] == b[i+1:] || len(a) == len(b) && a[i+1:] == b[i+1:]
+}
+
 // lintChannels looks at where the packages come from.
 func (p *parser) lintChannels() {
 	for i, channel := range p.env.Channels {
-		if name := channelSlips[channel]; name != "" {
+		name := channelSlips[channel]
+		for _, known := range knownChannels {
+			if isOneEdit(channel, known) {
+				name = known
+			}
+		}
+		if name != "" {
 			at := p.channelPos[i]
-			p.find("channel-name", SeverityWarning, at, `there is no channel %q; write "- %s"`, channel, name).Fix = fix(false, p.replaceItem(at, channel, name))
+			p.find("channel-name", SeverityWarning, at, `channel %q is most likely meant to be %s; write "- %s"`, channel, name, name).Fix = fix(false, p.replaceItem(at, channel, name))
 		}
 	}
 	defaults, hasDefaults := p.channelWhere(isAnaconda)

@@ -17,7 +17,7 @@ func (p *parser) lintNames() {
 		case other != "" && spec.Build == "": // a build was in a channel
 			p.find("pypi-name", SeverityWarning, spec.Pos,
 				`%s is PyPI's name; conda's is %s: write "- %s", or put %s under "- pip:"`, spec.Name, other, other, spec.Name).Fix = fix(false, p.renameItem(spec.Pos, spec.Name, other))
-		case debianName.MatchString(name):
+		case debianName.MatchString(name) && spec.Version == "" && spec.Build == "":
 			p.find("debian-name", SeverityWarning, spec.Pos,
 				"%s is Debian's name, which no conda channel has; put it into build.apt of profiles.yaml", spec.Name).Fix = fix(false, p.removeItem(spec.Pos))
 		case library != "" && spec.Version == "" && spec.Build == "" && !p.asksFor(library) && !p.pipAsksFor(name):

@@ -14,6 +14,7 @@ func (p *parser) lint() {
 	p.lintChannels()
 	p.lintExport()
 	p.lintBuilds()
+	p.lintBuildPython()
 	p.lintTorch()
 	p.lintPytorchChannel()
 	p.lintCUDA()
@@ -54,6 +55,38 @@ func (p *parser) lintBuilds() {
 		}
 		p.find("build-pins", SeverityNote, first.Pos,
 			`%s for one exact build, which another system or a later day may not have; crun.lock pins builds by itself: "conda env export --no-builds" leaves them out`, what).Fix = fix(true, edits)
+	}
+}
+
+// buildPython is the Python in a build string: py39h06a4308_0, py3.9_cuda11.3_0,
+// gpu_py37h7a4bb67_0.
+var buildPython = lazyregexp.New(`(?:^|_)py([23])\.?([0-9]{1,2})(?:h[0-9a-f]|_|$)`)
+
+// lintBuildPython looks for builds that were made for another Python than the
+// one that is asked for.
+func (p *parser) lintBuildPython() {
+	python, _ := p.env.Python()
+	want := pinned(python.Version)
+	if len(want) < 2 {
+		return
+	}
+	var first CondaSpec
+	other, count := "", 0
+	for _, spec := range p.env.Conda {
+		m := buildPython.FindStringSubmatch(spec.Build)
+		if m == nil || strings.Contains(spec.Build, "*") || m[1]+"."+m[2] == minor(want) {
+			continue
+		}
+		if count++; count == 1 {
+			first, other = spec, m[1]+"."+m[2]
+		}
+	}
+	if count > 0 {
+		more := ""
+		if count > 1 {
+			more = fmt.Sprintf(", and so are %d more", count-1)
+		}
+		p.find("build-python", SeverityWarning, first.Pos, `%s is a build for Python %s%s, but the file asks for %s; write "- python=%s" or take the builds out`, first, other, more, python, other)
 	}
 }
 

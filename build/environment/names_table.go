@@ -129,5 +129,6 @@ var otherProjects = map[string]struct{ meant, write string }{
 	"clip": {"OpenAI's CLIP", "git+https://github.com/openai/CLIP.git@COMMIT"},
 }
 
-// debianName are names of Debian's packages, which no channel has.
-var debianName = lazyregexp.New(`^(?:libgl1(?:-mesa-.*)?|libglib2\.0-.*|libsm6|libxext6|libxrender1|libx11-6|libegl1|libsndfile1|libgomp1|libosmesa6(?:-dev)?|build-essential|software-properties-common|python3-[a-z-]+|g\+\+|lib[a-z0-9.+-]+-dev)$`)
+// debianName are names of Debian's packages, which no channel has. Names of
+// conda's end in -dev too (libcublas-dev), so that those are named one by one.
+var debianName = lazyregexp.New(`^(?:libgl1(?:-mesa-.*)?|libglib2\.0-.*|libsm6|libxext6|libxrender1|libx11-6|libegl1(?:-mesa.*)?|libsndfile1(?:-dev)?|libgomp1|libosmesa6(?:-dev)?|libopenmpi-dev|libgl1-mesa-dev|libglew-dev|libglfw3(?:-dev)?|libjpeg-dev|libpng-dev|libffi-dev|libssl-dev|build-essential|software-properties-common|python3-(?:dev|pip|venv|tk|opencv)|g\+\+)$`)
