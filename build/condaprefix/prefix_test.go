@@ -96,7 +96,7 @@ func TestAllRequested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := prefix.Request("/"); !slices.Equal(r.Pip, []string{"p0==1"}) {
+	if r := prefix.Request("/", nil); !slices.Equal(r.Pip, []string{"p0==1"}) {
 		t.Errorf("%q", r.Pip)
 	}
 }

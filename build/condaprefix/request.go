@@ -41,12 +41,13 @@ func (r *Request) note(format string, args ...any) {
 
 // Request gives what to ask for to have this environment again: what the person
 // asked conda and pip for and what nothing else requires, each in the version
-// that is installed, without builds. Packages that were installed from folders
-// below folder, where the file is to lie, are named by their path from there.
-func (p *Prefix) Request(folder string) *Request {
+// that is installed, without builds. Packages that were installed from folders of
+// this machine are named by their path from folder, where the file is to lie;
+// exists tells whether such a path is still there.
+func (p *Prefix) Request(folder string, exists func(path string) bool) *Request {
 	r := &Request{Packages: len(p.Packages) + len(p.Distributions)}
 	replaced := p.replaced()
-	r.addPip(p, folder, replaced)
+	r.addPip(p, folder, exists, replaced)
 	r.addConda(p, replaced)
 	r.addChannels(p)
 	for _, v := range p.Variables {
@@ -165,7 +166,7 @@ var (
 	pygLocal   = lazyregexp.New(`\+pt(\d)(\d+)(cpu|cu\d+)$`)
 )
 
-func (r *Request) addPip(p *Prefix, folder string, replaced map[string]Distribution) {
+func (r *Request) addPip(p *Prefix, folder string, exists func(string) bool, replaced map[string]Distribution) {
 	conda := map[string]bool{}
 	for _, pkg := range p.Packages {
 		for _, name := range pkg.Depends {
@@ -202,7 +203,7 @@ func (r *Request) addPip(p *Prefix, folder string, replaced map[string]Distribut
 	var lines []string
 	for _, name := range needed {
 		d := byName[name]
-		line := r.pipLine(d, folder)
+		line := r.pipLine(d, folder, exists)
 		if line == "" {
 			continue
 		}
@@ -225,26 +226,36 @@ func isTorch(name string) bool {
 	return slices.Contains([]string{"torch", "torchvision", "torchaudio", "torchtext", "triton", "xformers"}, name)
 }
 
-// pipLine is the requirement of one distribution, or "" where there is none
-// that another machine can follow.
-func (r *Request) pipLine(d Distribution, folder string) string {
+// pipLine is the requirement of one distribution, or "" where nothing can be
+// said that another machine could follow.
+func (r *Request) pipLine(d Distribution, folder string, exists func(string) bool) string {
 	switch {
+	case d.Folder != "" && exists(d.Folder):
+		return r.pathLine(d, folder)
+	case d.Folder != "" && d.Version == "":
+		r.note("%s was installed from %s, which is gone; it is left out", d.Name, d.Folder)
+		return ""
 	case d.Folder != "":
-		rel, err := filepath.Rel(folder, d.Folder)
-		if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-			r.note("%s was installed from %s, which is not below this folder, and is left out; copy it here and add \"- ./%s\" under \"- pip:\"", d.Name, d.Folder, filepath.Base(d.Folder))
-			return ""
-		}
-		line := "./" + rel
-		if rel == "." {
-			line = "."
-		}
-		if d.Editable {
-			line = "-e " + line
-		}
-		return line
+		r.note("%s was installed from %s, which is gone; pip is asked for %s", d.Name, d.Folder, d.Version)
 	case d.Address != "":
 		return d.Name + " @ " + d.Address
 	}
 	return d.Name + "==" + d.Version
+}
+
+// pathLine names a folder or file of this machine by its path from folder.
+func (r *Request) pathLine(d Distribution, folder string) string {
+	line, err := filepath.Rel(folder, d.Folder)
+	if err != nil {
+		line = d.Folder
+	}
+	if line == ".." || strings.HasPrefix(line, "../") || filepath.IsAbs(line) {
+		r.note("%s is installed from %s, outside of this folder; whoever builds the environment elsewhere needs it too", d.Name, d.Folder)
+	} else if line != "." {
+		line = "./" + line
+	}
+	if d.Editable {
+		line = "-e " + line
+	}
+	return line
 }

@@ -65,7 +65,7 @@ func TestRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			request := prefix.Request("/work/project")
+			request := prefix.Request("/work/project", func(path string) bool { return !strings.Contains(path, "gone") })
 			text := string(request.YAML("train"))
 			_, findings, err := environment.Parse([]byte(text), environment.Options{})
 			if err != nil {

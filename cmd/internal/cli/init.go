@@ -158,7 +158,10 @@ func (app *App) fromConda(name, folder string) (data []byte, said string, notes 
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("reading %s: %w", found.Path, err)
 	}
-	request := prefix.Request(folder)
+	request := prefix.Request(folder, func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 	file := found.Name
 	if file == "base" {
 		// The file's own base would be the image's conda.
