@@ -32,6 +32,7 @@ type engine struct {
 	// facts and user are those of the base image, apt is the answer for Debian
 	// packages.
 	facts    baseFacts
+	looks    int // at the base
 	user     string
 	apt      solution
 	apts     []buildkit.Job
@@ -102,6 +103,7 @@ func (e *engine) File(_ context.Context, job buildkit.Job, path, resolve string)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if strings.Contains(job.Dockerfile, "/base.py ") {
+		e.looks++
 		if resolve != "" {
 			e.resolved = append(e.resolved, resolve)
 		}

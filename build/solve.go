@@ -66,6 +66,12 @@ func (b *builder) solveAll(ctx context.Context, found baseImage, update Update) 
 	base := p.baseOf(found, update)
 	k := p.keep(base.Base, update)
 	l := p.newLock(base.Base)
+	if k.conda && p.Request.SameBase(p.Lock.Request) {
+		if settled, err := b.solveAbove(ctx, l, k); err != nil || settled {
+			return l, err
+		}
+		l = p.newLock(base.Base)
+	}
 	facts, err := b.lookAtBase(ctx, l)
 	if err != nil {
 		return nil, err
@@ -104,6 +110,22 @@ func (b *builder) solveAll(ctx context.Context, found baseImage, update Update) 
 		return l, b.addCompiler(ctx, l, facts, update)
 	}
 	return l, nil
+}
+
+// solveAbove chooses the pip packages on what the old lock has below them: its
+// base, apt and conda packages, about which nobody is asked. It gives false
+// where the pip packages decide otherwise about a compiler.
+func (b *builder) solveAbove(ctx context.Context, l *lock.Lock, k kept) (bool, error) {
+	old := b.project.Lock
+	l.Python, l.Virtual, l.Miniconda, l.Conda, l.Apt, l.Compiler = old.Python, old.Virtual, old.Miniconda, old.Conda, old.Apt, old.Compiler
+	if k.pip {
+		l.Indexes, l.Pip = old.Indexes, old.Pip
+		return true, nil
+	}
+	if err := b.solvePip(ctx, l, k); err != nil {
+		return false, err
+	}
+	return b.project.needsCompiler(l) == (old.Compiler != ""), nil
 }
 
 // solveConda puts the conda packages into l.

@@ -26,6 +26,13 @@ func (r Request) SamePackages(other Request) bool {
 	return r.part(noPackage).Key() == other.part(noPackage).Key()
 }
 
+// SameBase tells whether two requests ask for the same below their conda
+// packages.
+func (r Request) SameBase(other Request) bool {
+	a, b := r.canonical(), other.canonical()
+	return a.Base == b.Base && a.Platform == b.Platform && slices.Equal(a.Apt, b.Apt) && a.Compiler == b.Compiler && a.LayoutVersion == b.LayoutVersion
+}
+
 // SameSources tells whether two requests choose from the same packages: the
 // same channels in the same order, for the same platform and CUDA.
 func (r Request) SameSources(other Request) bool {
