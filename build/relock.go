@@ -19,6 +19,9 @@ type OutdatedError struct {
 }
 
 func (e *OutdatedError) Error() string {
+	if e.LockFile == "" {
+		return fmt.Sprintf("%s: %s: leave --locked out", e.File, e.Reason)
+	}
 	return fmt.Sprintf("%s is not the lock of %s: %s\nrun \"crun lock %s\" and commit %s, or leave --locked out", e.LockFile, e.File, e.Reason, e.File, e.LockFile)
 }
 
@@ -59,6 +62,9 @@ func Relock(ctx context.Context, solver Solver, images Images, request Request, 
 		request.Notes = func(string) {}
 	}
 	p := request.Project
+	if p.LockFile == "" {
+		return Relocked{}, fmt.Errorf("%s has no place for a lock: write the environment into a file", p.File)
+	}
 	b := &builder{project: p, request: request, solver: solver, images: images}
 	unlock, err := takeTurn(ctx, p.LockFile, func() {
 		request.Notes("another crun build is at work on " + p.LockFile + ": waiting for it")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"crun.dev/crun/build/environment"
 	"crun.dev/crun/build/lock"
 	"crun.dev/crun/dockerfiles"
 )
@@ -167,5 +168,20 @@ func TestLockedLine(t *testing.T) {
 	}
 	if got := p.pipRequest(p.keep(p.Lock.Base, Update{Names: []string{"a"}})).Pip[0]; got != "git+https://git.example.org/a.git" {
 		t.Errorf("an update asks for %s", got)
+	}
+}
+
+// An environment from standard input has no file that a lock could lie beside.
+func TestRelockOfStandardInput(t *testing.T) {
+	p, err := OpenText([]byte(environmentFile), environment.Stdin, Options{Base: baseName, Platform: "linux-64"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t)
+	if _, err := Relock(t.Context(), noSolver{t}, e, Request{Project: p}, Update{}); err == nil || !strings.Contains(err.Error(), "has no place for a lock") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := Build(t.Context(), noSolver{t}, e, Request{Project: p, Locked: true}); err == nil || !strings.Contains(err.Error(), "leave --locked out") || strings.Contains(err.Error(), "crun lock") {
+		t.Errorf("with --locked the error is %v", err)
 	}
 }

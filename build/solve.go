@@ -66,7 +66,7 @@ func (b *builder) solveAll(ctx context.Context, found baseImage, update Update) 
 	base := p.baseOf(found, update)
 	k := p.keep(base.Base, update)
 	l := p.newLock(base.Base)
-	if k.conda && p.Request.SameBase(p.Lock.Request) {
+	if k.conda && p.given == nil && p.Request.SameBase(p.Lock.Request) {
 		if settled, err := b.solveAbove(ctx, l, k); err != nil || settled {
 			return l, err
 		}
