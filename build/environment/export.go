@@ -186,21 +186,32 @@ func isHeld(name string, specs map[string]CondaSpec) bool {
 // for CUDA.
 var selectors = []string{"cudatoolkit", "cuda-version", "pytorch-cuda", "cpuonly", "pytorch-cpu", "pytorch-gpu"}
 
-// withoutBuild is the spec's text without its build. Of torch, whose builds for
-// CPUs and for CUDA have one name and version, that choice is kept where no
-// other package makes it.
+// withoutBuild is the spec's text without its build, but for TorchVariant.
 func withoutBuild(spec CondaSpec, specs map[string]CondaSpec) string {
-	build := spec.Build
-	spec.Build = ""
-	if slices.Contains(condaTorch, spec.Name) && !slices.ContainsFunc(selectors, func(name string) bool { return specs[name].Name != "" }) {
-		for _, variant := range []string{"cuda", "cpu"} {
-			if strings.Contains(build, variant) {
-				spec.Build = "*" + variant + "*"
-				break
-			}
+	var names []string
+	for name := range specs {
+		names = append(names, name)
+	}
+	spec.Build = TorchVariant(spec.Name, spec.Build, names)
+	return spec.text()
+}
+
+// TorchVariant gives the pattern "*cuda*" or "*cpu*" for a build of torch, whose
+// builds for CUDA and for CPUs have one name and version, where none of the
+// packages beside it makes that choice. It is "" for other packages, and beside
+// those of a Mac or of Windows, where the build says nothing for Linux.
+func TorchVariant(name, build string, beside []string) string {
+	if !slices.Contains(condaTorch, name) || slices.ContainsFunc(beside, func(other string) bool {
+		return slices.Contains(selectors, other) || foreignTo(other) != ""
+	}) {
+		return ""
+	}
+	for _, variant := range []string{"cuda", "cpu"} {
+		if strings.Contains(build, variant) {
+			return "*" + variant + "*"
 		}
 	}
-	return spec.text()
+	return ""
 }
 
 // listed names up to most, and how many more there are.
