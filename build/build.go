@@ -141,6 +141,10 @@ func (b *builder) find(ctx context.Context) (Result, string, error) {
 	if len(found) == 0 {
 		return Result{}, "the engine has no image of " + p.LockFile, nil
 	}
+	found = slices.DeleteFunc(found, func(image buildkit.Image) bool { return !p.checkedAsAsked(image) })
+	if len(found) == 0 {
+		return Result{}, "build.check has changed", nil
+	}
 	names := b.names(digest)
 	for _, name := range names {
 		if !slices.Contains(found[0].Tags, name) {

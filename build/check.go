@@ -72,6 +72,14 @@ func (p *Project) checkLabel() checkRequest {
 	return request
 }
 
+// checkedAsAsked tells whether an image of the project's lock was checked for
+// the modules that have to work now. One without the label says nothing.
+func (p *Project) checkedAsAsked(image buildkit.Image) bool {
+	var request checkRequest
+	text := image.Labels[LabelCheck]
+	return p.Options.CheckMode == CheckOff || text == "" || json.Unmarshal([]byte(text), &request) != nil || slices.Equal(request.Must, p.Options.Check)
+}
+
 // CheckReport is what came of a check.
 type CheckReport struct {
 	Mode    CheckMode       `json:"mode"`
@@ -160,11 +168,11 @@ func (r *CheckReport) Warnings() []string {
 
 func (o Overwritten) String() string {
 	if o.OverKind == "conda" {
-		return fmt.Sprintf("pip's %s %s has overwritten %d files of conda's %s %s (%s): ask one of them for it",
-			o.Package, o.Version, o.Files, o.Over, o.OverVersion, o.Example)
+		return fmt.Sprintf("pip's %s %s has overwritten %s of conda's %s %s (%s): ask one of them for it",
+			o.Package, o.Version, plural(o.Files, "file"), o.Over, o.OverVersion, o.Example)
 	}
-	return fmt.Sprintf("the pip packages %s %s and %s %s both hold %d files (%s): keep one of them",
-		o.Over, o.OverVersion, o.Package, o.Version, o.Files, o.Example)
+	return fmt.Sprintf("the pip packages %s %s and %s %s both hold %s (%s): keep one of them",
+		o.Over, o.OverVersion, o.Package, o.Version, plural(o.Files, "file"), o.Example)
 }
 
 // Summary says in one line what works.

@@ -149,3 +149,22 @@ func TestCheckImage(t *testing.T) {
 		t.Errorf("of a broken label it says %v", err)
 	}
 }
+
+// Modules that have to work are tried in the image that is there, too.
+func TestCheckOfOtherModules(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	for i, test := range []struct {
+		check []string
+		mode  CheckMode
+		want  int // builds so far
+	}{{nil, "", 1}, {nil, "", 1}, {[]string{"yaml"}, "", 2}, {[]string{"yaml"}, "", 2}, {nil, CheckOff, 2}, {nil, "", 2}} {
+		p := open(t, file)
+		p.Options.Check, p.Options.CheckMode = test.check, test.mode
+		if _, err := Build(t.Context(), solver{e}, e, Request{Project: p}); err != nil {
+			t.Fatal(err)
+		}
+		if len(e.builds) != test.want || len(e.solves) != 1 {
+			t.Errorf("after build %d with %q: %d builds and %d solves, want %d and 1", i+1, test.check, len(e.builds), len(e.solves), test.want)
+		}
+	}
+}

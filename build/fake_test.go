@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -160,13 +161,11 @@ func (e *engine) Image2(job buildkit.Job, names []string) (string, error) {
 	if e.broken != nil {
 		return "", e.broken
 	}
-	_, rest, ok := strings.Cut(job.Dockerfile, LabelLock+`="`)
-	if !ok {
+	if !strings.Contains(job.Dockerfile, LabelLock+`="`) {
 		e.t.Error("the Dockerfile does not label the image with its lock")
 	}
-	digest, _, _ := strings.Cut(rest, `"`)
 	id := "sha256:built" + string(rune('0'+len(e.builds)))
-	e.images = append(e.images, buildkit.Image{ID: id, Tags: names, Labels: map[string]string{LabelLock: digest}})
+	e.images = append(e.images, buildkit.Image{ID: id, Tags: names, Labels: labelsOf(job.Dockerfile, LabelLock, LabelCheck)})
 	return id, nil
 }
 
@@ -238,4 +237,15 @@ func readLock(t *testing.T, p *Project) *lock.Lock {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// labelsOf reads labels of a Dockerfile.
+func labelsOf(dockerfile string, names ...string) map[string]string {
+	labels := map[string]string{}
+	for _, name := range names {
+		_, rest, _ := strings.Cut(dockerfile, name+"=")
+		text, _, _ := strings.Cut(rest, "\n")
+		labels[name], _ = strconv.Unquote(strings.TrimSuffix(text, ` \`))
+	}
+	return labels
 }

@@ -244,10 +244,16 @@ class Check:
         print(f"{built}; {self.torch['libraries']} of its libraries load", flush=True)
 
     def conflicts(self):
+        """What pip's packages say against others, or others against them.
+
+        Conda's own are often at odds with their Python metadata, without harm:
+        those are only shown.
+        """
         lines = pypi.conflicts(self.python)
         for line in lines:
             print(line, flush=True)
-        return lines
+        ours = {name for name, package in self.pip.items() if package.kind == "pip"}
+        return [line for line in lines if any(canonicalize_name(name) in ours for name in re.findall(r"`([A-Za-z0-9._-]+)", line))]
 
 
 def unfit(error):

@@ -190,6 +190,14 @@ class TestCheck(unittest.TestCase):
         package = installed.distributions(self.prefix.folder)["google-thing"]
         self.assertEqual(package.modules, ["google.thing"])
 
+    def test_conflicts(self):
+        self.prefix.pip("ours", {"ours.py": ""})
+        self.prefix.pip("theirs", {"theirs.py": ""}, installer="conda")
+        ours = "The package `theirs` requires `Ours>=2`, but `1.0` is installed"
+        pypi.conflicts = lambda python: [ours, "The package `theirs` requires `numpy>=2`, but it's not installed"]
+        self.assertEqual(self.run_check()["conflicts"], [ours])
+        self.assertIn("numpy>=2", self.said)
+
     def test_overwritten(self):
         self.prefix.conda("numpy", {"numpy/__init__.py": "old", "numpy/gone.py": "old"}, version="1.26.4")
         self.prefix.pip("numpy", {"numpy/__init__.py": "new"}, version="2.0.0")
