@@ -49,7 +49,7 @@ func (p *parser) replaceItem(pos yamlfile.Position, old, new string) []yamlfile.
 			if trimmed := strings.TrimLeft(after, " \t"); trimmed != "" && (trimmed[0] != '#' || trimmed == after) && !strings.ContainsRune(",]", rune(trimmed[0])) {
 				return nil
 			}
-			return []yamlfile.Edit{yamlfile.Replace(pos, old, asItem(new))}
+			return []yamlfile.Edit{yamlfile.Replace(pos, old, p.asWritten(new))}
 		}
 		if strings.ContainsAny(new, `"'\`) {
 			return nil
@@ -76,7 +76,10 @@ var aloneInLine = lazyregexp.New(`^\s*-\s+(?:[^'"#\s][^#]*?|"[^"]*"|'[^']*')\s*(
 // where it is not alone in its line, or is all that its list has.
 func (p *parser) removeItem(pos yamlfile.Position) []yamlfile.Edit {
 	line := p.line(pos.Line)
-	if pos.File != p.doc.File || !aloneInLine.MatchString(line) || strings.TrimRight(string([]rune(line)[:pos.Column-1]), " \t-") != "" {
+	if p.kind == kindRequirements && pos.File == p.doc.File && !strings.HasSuffix(line, `\`) && !strings.HasSuffix(p.line(pos.Line-1), `\`) {
+		return p.removeLine(pos.Line)
+	}
+	if p.kind != kindYAML || pos.File != p.doc.File || !aloneInLine.MatchString(line) || strings.TrimRight(string([]rune(line)[:pos.Column-1]), " \t-") != "" {
 		return nil
 	}
 	indent := strings.TrimSuffix(line, strings.TrimLeft(line, " "))
@@ -133,6 +136,9 @@ func (p *parser) insertBefore(n int, text string) []yamlfile.Edit {
 // removeKey is the edit that takes a key of one line out.
 func (p *parser) removeKey(entry *yamlfile.Pair) []yamlfile.Edit {
 	value := yamlfile.Resolve(entry.Value)
+	if len(p.doc.Root.Content) <= 2 {
+		return nil // an empty file would be left
+	}
 	if entry.Key.Column != 1 || value.Kind != yaml.ScalarNode || value.Line != entry.Key.Line || value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || continues(p.line(entry.Key.Line+1), "") {
 		return nil
 	}

@@ -51,11 +51,14 @@ func FuzzParse(f *testing.F) {
 func FuzzLint(f *testing.F) {
 	for _, path := range caseFiles {
 		for _, c := range readCases(f, path) {
-			f.Add(c.file)
+			f.Add(c.file, uint8(0))
 		}
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		findings, err := Lint(data, Options{FolderName: "folder"})
+	f.Add([]byte("torch==2.4.0\nos\nopencv-python\nsklearn  # x\n-r more.txt\n"), uint8(1))
+	f.Add([]byte("[project]\nname = \"x\"\nversion = \"1\"\nrequires-python = \">=3.9\"\ndependencies = [\"torch==2.1\", \"sklearn\"]\n"), uint8(2))
+	f.Fuzz(func(t *testing.T, data []byte, kind uint8) {
+		opts := Options{FolderName: "folder", File: []string{"environment.yml", "requirements.txt", "pyproject.toml"}[kind%3]}
+		findings, err := Lint(data, opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,8 +79,8 @@ func FuzzLint(f *testing.F) {
 				}
 				t.Fatalf("%s: %v", found, err)
 			}
-			after, err := Lint(text, Options{FolderName: "folder"})
-			if err != nil || found.Severity != SeverityError && countErrors(after) > 0 {
+			after, err := Lint(text, opts)
+			if err != nil || countErrors(after) > countErrors(findings) && found.Severity != SeverityError {
 				t.Fatalf("%s: %v, %v, in\n%s", found, err, after, text)
 			}
 		}

@@ -104,7 +104,13 @@ func (p *parser) pipFile(section *PipSection, lines []pipLine, constraint bool) 
 			p.errorf(line.pos, "the line is %d bytes long; a requirement has at most %d", len(line.text), maxItem)
 			continue
 		}
-		r, err := p.pipRequirement(line.text, line.pos)
+		if p.lookalike(line.text, line.pos) {
+			continue
+		}
+		r, err := PipRequirement{}, notPip(line.text)
+		if err == nil {
+			r, err = p.pipRequirement(line.text, line.pos)
+		}
 		if err != nil {
 			p.errorf(line.pos, "%s %s", quote(line.text), inFile.Replace(err.Error()))
 			continue

@@ -124,6 +124,40 @@ func TestCodes(t *testing.T) {
 	golden.Check(t, "../../../docs/lint.md", page)
 }
 
+// TestLintRequirements: what is said of a list of requirements speaks of lines,
+// and mends lines.
+func TestLintRequirements(t *testing.T) {
+	opts := Options{File: "requirements.txt", Python: "3.11"}
+	text := []byte("torch==2.4.0\nos\nopencv-python\nsklearn  # x\n")
+	findings, err := Lint(text, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var edits []yamlfile.Edit
+	for _, f := range findings {
+		if strings.Contains(f.Message, `"- `) {
+			t.Errorf("%s", f)
+		}
+		if f.Fix != nil {
+			edits = append(edits, f.Fix.Edits...)
+		}
+	}
+	got, err := yamlfile.Apply(text, edits)
+	if want := "torch==2.4.0\nopencv-python-headless\nscikit-learn  # x\n"; err != nil || string(got) != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	for line, want := range map[string]string{
+		"\u201ctqdm\u201d": "write \"tqdm\"",
+		"pip install tqdm": "is a command; write its packages alone, one a line",
+		"tqdm>=1\uff0c<2":  "only looks like ,",
+	} {
+		findings, err := Lint([]byte(line+"\n"), opts)
+		if err != nil || len(findings) == 0 || !strings.Contains(findings[0].Message, want) {
+			t.Errorf("%s: %v, %v", line, findings, err)
+		}
+	}
+}
+
 // TestFixHasNoSecret: a line with a secret is not shown as text to replace.
 func TestFixHasNoSecret(t *testing.T) {
 	const text = "channels: [conda-forge]\ndependencies:\n  - python=3.9\n  - pip:\n    - pywin32 @ https://u:hunter2@h.example.org/x.whl\n    - x\nprefix: https://u:hunter2@h/x\n"

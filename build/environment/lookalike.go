@@ -58,11 +58,19 @@ func (p *parser) lookalike(text string, at yamlfile.Position) bool {
 			err = p.errorf(at, "%s holds %q (%U), which only looks like %s; write %q", quote(text), r, r, ascii, plain)
 		}
 		if strings.HasPrefix(p.rest(at), text) {
-			err.Fix = fix(true, []yamlfile.Edit{yamlfile.Replace(at, text, asItem(plain))})
+			err.Fix = fix(true, []yamlfile.Edit{yamlfile.Replace(at, text, p.asWritten(plain))})
 		}
 		return true
 	}
 	return false
+}
+
+// asWritten is text as the file would have it: in quotes where YAML needs them.
+func (p *parser) asWritten(text string) string {
+	if p.kind == kindRequirements {
+		return text
+	}
+	return asItem(text)
 }
 
 // plainText is the text with what was meant, without quotes around it.

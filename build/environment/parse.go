@@ -164,6 +164,9 @@ func (p *parser) errorf(pos yamlfile.Position, format string, args ...any) *yaml
 
 // find adds a finding, whose Fix the caller may set.
 func (p *parser) find(code string, severity Severity, pos yamlfile.Position, format string, args ...any) *Finding {
+	if p.kind != kindYAML || pos.File != p.env.File {
+		format = inFile.Replace(format)
+	}
 	f := &Finding{Code: code, Severity: severity, Pos: pos, Message: yamlfile.Printable(Redact(fmt.Sprintf(format, args...)))}
 	p.findings = append(p.findings, f)
 	return f

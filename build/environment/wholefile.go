@@ -111,8 +111,8 @@ func wholeFile(doc *yamlfile.Document) error {
 	}
 	var first yamlfile.Position
 	var firstText, commentText string
-	lines, pinned, requirements, conda, explicit := 0, 0, true, true, false
-	n := 0
+	lines, pinned, matched, conda, explicit := 0, 0, 0, true, false
+	n, other, otherLine := 0, "", 0
 	for line := range strings.SplitSeq(string(doc.Text), "\n") {
 		n++
 		line = strings.TrimSpace(line)
@@ -129,7 +129,11 @@ func wholeFile(doc *yamlfile.Document) error {
 			first, firstText = yamlfile.Position{File: doc.File, Line: n, Column: 1}, line
 		}
 		explicit = explicit || line == "@EXPLICIT"
-		requirements = requirements && requirementLine.MatchString(line)
+		if requirementLine.MatchString(line) {
+			matched++
+		} else if other == "" {
+			other, otherLine = line, n
+		}
 		conda = conda && condaLine.MatchString(line)
 		if pinnedLine.MatchString(line) {
 			pinned++
@@ -158,8 +162,10 @@ func wholeFile(doc *yamlfile.Document) error {
 		return nil
 	}
 	switch {
-	case requirements && pinned > 0:
+	case matched == lines && pinned > 0:
 		return yamlfile.Errorf(top, "this is a list of pip requirements, not an environment file: name it requirements.txt")
+	case matched*3 >= lines*2 && pinned > 0:
+		return yamlfile.Errorf(top, "this looks like a list of pip requirements, not an environment file: name it requirements.txt (line %d, %s, is none)", otherLine, quote(other))
 	case conda && lines > 0 && strings.Contains(string(doc.Text), "="):
 		return yamlfile.Errorf(first, `this is a list of conda packages, not an environment file: put them under "dependencies:", each with a dash ("- %s")`, firstText)
 	case assignment.MatchString(firstText) && !keyLine.MatchString(firstText):
