@@ -128,6 +128,7 @@ func cmdUnseen(ts *testscript.TestScript, neg bool, args []string) {
 // too.
 type arguments struct {
 	text string
+	work string // the script's folder: other scripts' processes do not count
 	stop chan struct{}
 	done sync.WaitGroup
 	bad  []string
@@ -140,7 +141,7 @@ func cmdArguments(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, args, 2, "arguments start TEXT | arguments stop SEEN")
 	switch args[0] {
 	case "start":
-		a := &arguments{text: args[1], stop: make(chan struct{}), seen: map[string]bool{}}
+		a := &arguments{text: args[1], work: ts.Getenv("WORK"), stop: make(chan struct{}), seen: map[string]bool{}}
 		a.done.Go(a.watch)
 		watches.Store(ts.Getenv("WORK"), a)
 		ts.Defer(func() {
@@ -184,11 +185,25 @@ func (a *arguments) watch() {
 			}
 			line := string(bytes.ReplaceAll(data, []byte{0}, []byte(" ")))
 			a.seen[line] = true
-			if strings.Contains(line, a.text) && !slices.Contains(a.bad, line) {
+			if strings.Contains(line, a.text) && !slices.Contains(a.bad, line) && !a.others(filepath.Dir(path)) {
 				a.bad = append(a.bad, line)
 			}
 		}
 	}
+}
+
+// others tells whether a process is of another script.
+func (a *arguments) others(process string) bool {
+	environ, err := os.ReadFile(process + "/environ")
+	if err != nil {
+		return false
+	}
+	for variable := range bytes.SplitSeq(environ, []byte{0}) {
+		if work, ok := bytes.CutPrefix(variable, []byte("WORK=")); ok {
+			return string(work) != a.work
+		}
+	}
+	return false
 }
 
 var selfPID = filepath.Base(func() string { name, _ := os.Readlink("/proc/self"); return name }())

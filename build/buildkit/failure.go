@@ -138,6 +138,9 @@ func diskFull(texts ...string) string {
 // words off.
 func explain(err error) error {
 	remedy := diskFull(err.Error())
+	if strings.Contains(err.Error(), "network.host") {
+		remedy = "a mirror or proxy of this build listens on its host's loopback address: start buildkitd with --allow-insecure-entitlement network.host, or give an address that a container reaches"
+	}
 	if remedy == "" {
 		return &plainError{text: lastCause(err), err: err}
 	}

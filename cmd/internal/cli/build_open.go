@@ -83,10 +83,12 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	if err != nil {
 		return nil, err
 	}
+	withDockerProxy(cfg, engine.Host())
 	sources, err := app.sourcesOf(cfg, o.secrets)
 	if err != nil {
 		return nil, err
 	}
+	app.dropLocalProxy(&sources, engine.Remote())
 	options := app.buildkitOptions(o.progress)
 	options.CacheFrom, options.CacheTo = from, to
 	sources.Terminal = options.Progress == "tty" || options.Progress == "auto" && terminal(app.Err) != nil

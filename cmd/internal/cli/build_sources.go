@@ -86,6 +86,23 @@ func (app *App) sourcesOf(cfg *config.Config, secrets []string) (build.Sources, 
 	return sources, nil
 }
 
+// dropLocalProxy leaves out a proxy that only this machine reaches, where the
+// build is on another.
+func (app *App) dropLocalProxy(sources *build.Sources, remote bool) {
+	told := false
+	for _, proxy := range []*string{&sources.Proxy.HTTP, &sources.Proxy.HTTPS} {
+		if *proxy == "" {
+			continue
+		}
+		if address, why := (runPlace{remote: remote, hostNetwork: true}).reach(*proxy); address == "" {
+			if *proxy = ""; !told {
+				told = true
+				app.note("the build goes through no proxy: %s", why)
+			}
+		}
+	}
+}
+
 // checkSecrets refuses values of --secret that name nothing.
 func checkSecrets(cmd *cobra.Command, secrets []string) error {
 	for _, text := range secrets {

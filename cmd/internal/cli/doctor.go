@@ -107,6 +107,7 @@ func (app *App) doctor(ctx context.Context, o doctorOptions) error {
 		x.add(check{What: "engine", Level: levelFailure, Text: err.Error()})
 	} else {
 		defer x.engine.Close()
+		withDockerProxy(cfg, x.engine.Host())
 		x.solver = buildkit.New(x.engine, buildkit.Options{Address: app.Getenv("BUILDKIT_HOST"), Progress: "quiet", Out: app.Err})
 		defer x.solver.Close()
 		if x.engineChecks(ctx) && o.network {

@@ -135,6 +135,7 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	for _, err := range unswept {
 		app.warn(err.Error())
 	}
+	app.carryProxy(j, request, machine, facts)
 	if gpus != nil && host != nil && !facts.Remote {
 		warnings, err := checkGPUs(image, ref, gpus, host)
 		if err != nil {
