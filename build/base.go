@@ -18,6 +18,8 @@ type baseFacts struct {
 	Conda    bool `json:"conda"`
 	Apt      bool `json:"apt"`
 	Compiler bool `json:"compiler"`
+	// NVCC tells of CUDA's compiler in /usr/local/cuda.
+	NVCC bool `json:"nvcc"`
 }
 
 // lookAtBase looks at the base image of l and puts what a registry says of it

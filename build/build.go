@@ -236,6 +236,7 @@ func (b *builder) image(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", p.File, err)
 	}
+	b.announce(p.Lock)
 	job := b.job("building the image", context)
 	job.Target = dockerfiles.StageImage
 	if p.Options.CheckMode != CheckOff {

@@ -30,6 +30,9 @@ func (p *Project) needsCompiler(l *lock.Lock) bool {
 	if p.Options.Compiler != nil {
 		return *p.Options.Compiler
 	}
+	if compiled, _ := splitCompiled(l.Pip); len(compiled) > 0 || len(l.Pip) == 0 && asksForCompiled(p.Environment) {
+		return true
+	}
 	torch := version(l.Conda, l.Pip, "pytorch", "torch")
 	if torch == "" && len(l.Pip) == 0 {
 		torch = expectedTorch(p.Environment)

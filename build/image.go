@@ -61,6 +61,7 @@ func (p *Project) pipRequest(k kept) pipRequest {
 		}
 		request.Pip = append(request.Pip, p.lockedLine(r.Text, packageLine(r), k))
 	}
+	request.Compiled = compiledNames()
 	for _, d := range k.distributions {
 		request.Locked = append(request.Locked, distribution(d))
 	}
@@ -101,7 +102,8 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 			})
 		}
 	}
-	heavyPip, restPip := splitHeavyPip(l.Conda, slices.DeleteFunc(slices.Clone(l.Pip), isLocal))
+	compiled, others := splitCompiled(slices.DeleteFunc(slices.Clone(l.Pip), isLocal))
+	heavyPip, restPip := splitHeavyPip(l.Conda, others)
 	var pipNeeds []string
 	if len(heavyPip) > 0 {
 		pipNeeds = []string{"python"}
@@ -111,6 +113,9 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	conda(env.EnvDir(), "heavy.json", "install the large conda packages", heavy)
 	pip("heavypip.json", "install the large pip packages", heavyPip)
 	conda(env.EnvDir(), "conda.json", "install the conda packages", rest)
+	if len(compiled) > 0 {
+		image.Layers = append(image.Layers, p.compiledLayer(l, compiled, restPip))
+	}
 	layer, files, hasLocal := p.localLayer(l)
 	along, asked := splitAsked(restPip, askedPip(env))
 	pip("pipdeps.json", "install the packages that the pip packages need", along)

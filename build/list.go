@@ -37,6 +37,8 @@ type pipRequest struct {
 	Locked []distribution `json:"locked"`
 	// Local are folders and files of this machine.
 	Local []localPackage `json:"local,omitempty"`
+	// Compiled are packages that are built against torch, as far as is known.
+	Compiled []string `json:"compiled"`
 }
 
 // aptRequest is the question for Debian packages, each NAME or NAME=VERSION.
@@ -106,6 +108,7 @@ type distribution struct {
 	Markers  string   `json:"markers,omitempty"`
 	Path     string   `json:"path,omitempty"`
 	Editable bool     `json:"editable,omitempty"`
+	Against  string   `json:"against,omitempty"`
 }
 
 // condaList is what a layer of conda packages installs.

@@ -42,7 +42,9 @@ func (p *Project) pipContext(l *lock.Lock, k kept) (*dockerfiles.Context, error)
 		}
 	}
 	image := p.image(&expected)
-	image.Layers = slices.DeleteFunc(image.Layers, func(layer dockerfiles.Layer) bool { return layer.Kind != dockerfiles.KindConda })
+	image.Layers = slices.DeleteFunc(image.Layers, func(layer dockerfiles.Layer) bool {
+		return layer.Kind != dockerfiles.KindConda && layer.Kind != dockerfiles.KindApt
+	})
 	_, image.Local = p.localSources()
 	return dockerfiles.RenderSolvePip(image, encode(p.pipRequest(k)))
 }
@@ -95,7 +97,7 @@ func (b *builder) solveAll(ctx context.Context, found baseImage, update Update) 
 		return nil, err // before any of it is fetched
 	}
 	if k.pip {
-		l.Indexes, l.Pip = p.Lock.Indexes, p.Lock.Pip
+		l.Indexes, l.Pip, l.Toolchain = p.Lock.Indexes, p.Lock.Pip, p.Lock.Toolchain
 		return l, b.addCompiler(ctx, l, facts, update)
 	}
 	// pip packages are chosen on the image's own layers, the compiler's among them.
@@ -107,9 +109,11 @@ func (b *builder) solveAll(ctx context.Context, found baseImage, update Update) 
 		return nil, err
 	}
 	if len(l.Pip) > 0 && p.needsCompiler(l) != expected {
-		return l, b.addCompiler(ctx, l, facts, update)
+		if err := b.addCompiler(ctx, l, facts, update); err != nil {
+			return nil, err
+		}
 	}
-	return l, nil
+	return l, b.addToolchain(ctx, l, facts)
 }
 
 // solveAbove chooses the pip packages on what the old lock has below them: its

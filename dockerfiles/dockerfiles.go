@@ -115,9 +115,14 @@ type Image struct {
 // LocalFolder is where the context has the project's folders.
 const LocalFolder = "local"
 
+// Compiles tells whether wheels are made in a stage of their own.
+func (i Image) Compiles() bool {
+	return slices.ContainsFunc(i.Layers, func(l Layer) bool { return l.Kind == KindWheels })
+}
+
 // Layer is one step of an image, with the list of packages that it installs.
 type Layer struct {
-	// Kind is apt, conda, pip or local.
+	// Kind is apt, conda, pip, wheels or local.
 	Kind string
 	// Title says in a person's words what the step does.
 	Title string
@@ -132,6 +137,8 @@ const (
 	KindConda = "conda"
 	KindPip   = "pip"
 	KindLocal = "local"
+	// KindWheels installs wheels that a stage of its own makes of the same list.
+	KindWheels = "wheels"
 )
 
 // Pair is a name with its value.
@@ -189,7 +196,7 @@ func RenderImage(i Image) (*Context, error) {
 func imageFiles(i Image) (map[string][]byte, error) {
 	files := toolbox()
 	for _, layer := range i.Layers {
-		if !slices.Contains([]string{KindApt, KindConda, KindPip, KindLocal}, layer.Kind) {
+		if !slices.Contains([]string{KindApt, KindConda, KindPip, KindWheels, KindLocal}, layer.Kind) {
 			return nil, fmt.Errorf("no such kind of layer: %q", layer.Kind)
 		}
 		files[layer.File] = layer.Content

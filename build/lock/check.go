@@ -107,6 +107,9 @@ func (l *Lock) check() []problem {
 	for i, p := range l.Conda {
 		c.pkg(l, p, "conda", i)
 	}
+	for i, p := range l.Toolchain {
+		c.pkg(l, p, "toolchain", i)
+	}
 	for i, d := range l.Pip {
 		c.distribution(l, d, i)
 	}
@@ -191,6 +194,9 @@ func (c *checker) distribution(l *Lock, d Distribution, i int) {
 	c.match(pipNameForm, d.Name, "a pip package's name", at("name")...)
 	if d.Version != "" || d.URL == "" && d.Path == "" {
 		c.match(versionForm, d.Version, "a version", at("version")...)
+	}
+	if d.Against != "" && d.Against != "torch" {
+		c.add(at("against"), "is %q; allowed is torch", d.Against)
 	}
 	c.match(printable, d.Markers, "printable text", at("markers")...)
 	for j, h := range d.Hashes {

@@ -45,6 +45,9 @@ type Lock struct {
 	Miniconda []Package `yaml:"miniconda,omitempty"`
 	// Conda are the environment's conda packages.
 	Conda []Package `yaml:"conda"`
+	// Toolchain are conda packages that are there while pip packages are
+	// compiled, and not in the image.
+	Toolchain []Package `yaml:"toolchain,omitempty"`
 	// Pip are the environment's pip packages.
 	Pip []Distribution `yaml:"pip,omitempty"`
 }
@@ -124,6 +127,9 @@ type Distribution struct {
 	// Editable is a folder that a run imports from the project itself: the
 	// image has its dependencies and what it is called.
 	Editable bool `yaml:"editable,omitempty"`
+	// Against is torch where the package is compiled against the environment's
+	// torch: it has no wheel that fits.
+	Against string `yaml:"against,omitempty"`
 }
 
 // Digest is "sha256:HEX" of Marshal(): the value of the image's label

@@ -42,6 +42,7 @@ func (l *Lock) canonical() *Lock {
 	c.Virtual = slices.Sorted(slices.Values(l.Virtual))
 	c.Apt = slices.SortedFunc(slices.Values(l.Apt), func(a, b DebianPackage) int { return strings.Compare(a.Name, b.Name) })
 	c.Miniconda = slices.SortedFunc(slices.Values(l.Miniconda), comparePackages)
+	c.Toolchain = slices.SortedFunc(slices.Values(l.Toolchain), comparePackages)
 	c.Conda = slices.SortedFunc(slices.Values(l.Conda), comparePackages)
 	c.Pip = slices.Clone(l.Pip)
 	for i, d := range c.Pip {

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 
+import layer
 from common import Failure, sources
 
 CACHE = "/run/crun/cache/apt"
@@ -174,6 +175,7 @@ def install_list(content):
     restore(logs)
     if not had_lists:
         shutil.rmtree("/var/lib/apt/lists/partial", ignore_errors=True)
+    layer.finish("/none")  # no environment, but times
     print(f"{len(packages)} apt packages", flush=True)
 
 

@@ -98,6 +98,7 @@ def look(base, platform):
     return {
         "conda": base.has("opt/conda/conda-meta"),
         "apt": base.program("apt-get") and base.program("dpkg-query"),
+        "nvcc": base.has("usr/local/cuda/bin/nvcc"),
         "compiler": base.program("gcc") and base.program("g++") and base.has("usr/include/stdio.h"),
     }
 

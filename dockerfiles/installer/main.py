@@ -5,6 +5,8 @@
     solve-apt REQUEST SOLUTION  choose the Debian packages of an image
     apt LIST                    install Debian packages
     conda LIST                  install conda packages
+    compile LIST                make wheels of pip packages that are compiled against torch
+    wheels LIST                 install these wheels
     pip LIST                    install pip packages into a conda environment
     local LIST                  install packages of the project's folders into one
     check REQUEST REPORT        try whether what is installed works
@@ -68,6 +70,10 @@ def main(command, *arguments):
         import conda
 
         conda.install_list(read(arguments[0]))
+    elif command in ("compile", "wheels"):
+        import compiled
+
+        (compiled.compile_list if command == "compile" else compiled.install_wheels)(read(arguments[0]))
     elif command == "pip":
         import pypi
 

@@ -12,6 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+import compiled
 import layer
 import local
 import pipconflict
@@ -66,7 +67,7 @@ def compile_requirements(request, prefix, notes):
     """The exact pip packages, as crun.lock has them."""
     if any("git+" in line for line in request["pip"]) and not shutil.which("git"):
         raise NoSolution("the pip section names a repository (git+), and the base image has no git to fetch it with: "
-                         "name a base image that has it (--base)")
+                         "write build: {apt: [git]} into profiles.yaml, or name a base image that has it (--base)")
     places = request.get("local") or []
     options = [*where(request["indexes"], request["pip_options"]), *local.links(places)]
     lines = request["pip"] + [local.requirement(entry, python_of(prefix), options) for entry in places if entry["kind"] != "links"]
@@ -102,12 +103,13 @@ def compile_requirements(request, prefix, notes):
         # What the output has from before is kept where it fits.
         with open(output, "w", encoding="utf-8") as file:
             file.writelines(f"{entry['name']}=={entry['version']}\n" for entry in request["locked"] if entry.get("version") and entry.get("index"))
-        result = run_compile(lines, "--generate-hashes")
+        result = compiled.choose(request, prefix, lambda more: run_compile(lines, "--generate-hashes", *more))
         if result.returncode == 0:
             with open(output, encoding="utf-8") as file:
                 entries = [entry for entry in parse(file.read()) if not entry.get("url", "").startswith("file://" + folder)]
             local.settle(entries, places)
             check_hashes(request["pip"], entries)
+            compiled.mark(request, prefix, entries)
             for entry in entries:
                 if entry.get("index") == EXTRA_INDEX:
                     # The lock of one machine is every machine's; the hash says which file it is.
