@@ -127,6 +127,12 @@ func (p *Project) compiledLayer(l *lock.Lock, compiled, rest []lock.Distribution
 	for _, d := range compiled {
 		list.Packages = append(list.Packages, distribution(d))
 	}
+	// A lock that has just been made has the solver's order, one that was read
+	// its own.
+	slices.Sort(list.Identity)
+	byName := func(a, b distribution) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortFunc(list.Needs, byName)
+	slices.SortFunc(list.Packages, byName)
 	return dockerfiles.Layer{
 		Kind: dockerfiles.KindWheels, Title: "install the compiled pip packages", File: "compiled.json", Content: encode(list),
 	}

@@ -57,6 +57,10 @@ func TestCompiledPackages(t *testing.T) {
 	if below, compile, image := strings.Index(text, " AS below\n"), strings.Index(text, "FROM below AS compile\n"), strings.Index(text, "FROM below AS image\n"); below < 0 || compile < below || image < compile {
 		t.Errorf("the stages are out of order:\n%s", text)
 	}
+	// So does the lock as it is read again, which has another order.
+	if read := (&Project{Environment: p.Environment, Options: p.Options, Request: p.Request, Lock: readLock(t, p)}); compiledContent(t, read) != content {
+		t.Errorf("the lock that was read compiles again:\n%s", compiledContent(t, read))
+	}
 	// Another pip package leaves it as it is, another torch does not.
 	other := *p.Lock
 	other.Pip = slices.DeleteFunc(slices.Clone(other.Pip), func(d lock.Distribution) bool { return d.Name == "tqdm" })

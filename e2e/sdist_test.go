@@ -6,11 +6,13 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,7 +32,7 @@ func cmdSdist(ts *testscript.TestScript, neg bool, args []string) {
 		switch {
 		case archives[file] != nil:
 			w.Write(archives[file])
-		case file == "":
+		case file == "" && slices.ContainsFunc(slices.Collect(maps.Keys(archives)), func(name string) bool { return strings.HasPrefix(name, project+"-") }):
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<!DOCTYPE html><html><body>")
 			for name := range archives {

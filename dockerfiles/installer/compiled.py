@@ -84,7 +84,7 @@ def tools(prefix, indexes, options):
     have = pypi.distributions(prefix)
     missing = [name for name in BUILD_TOOLS if name not in have]
     if missing:
-        result = pypi.run_uv("pip", "install", "--quiet", "--python", python_of(prefix), "--target", TOOLS, *pypi.where(indexes, options), *missing)
+        result = pypi.run_uv("pip", "install", "--quiet", "--python", python_of(prefix), "--target", TOOLS, "--index-strategy", "unsafe-best-match", *pypi.where(indexes, options), *missing)
         if result.returncode:
             print("cannot fetch " + ", ".join(missing) + ", which a package that is compiled may need: " + sources.public(result.stderr.strip()), flush=True)
     os.environ["PYTHONPATH"] = TOOLS
