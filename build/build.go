@@ -277,9 +277,6 @@ type baseImage struct {
 	lock.Base
 }
 
-// known tells whether the engine has the image.
-func (b baseImage) known() bool { return b.Digest != "" || b.ImageID != "" }
-
 // base looks the base image up.
 func (b *builder) base(ctx context.Context) (baseImage, error) {
 	name := b.project.Options.Base
