@@ -181,6 +181,7 @@ func (r *CheckReport) Summary() string {
 	var more []string
 	for _, m := range r.Modules {
 		switch {
+		case strings.HasPrefix(m.Name, "torch/lib/"): // one for the driver is in each build for CUDA
 		case m.Status == ModuleNotCheckable:
 			unchecked = append(unchecked, m.Name)
 		case m.Status == ModuleWorks && strings.Contains(m.Name, " "):
@@ -228,6 +229,14 @@ func (b *builder) checked(data []byte) error {
 		return err
 	}
 	b.report = report
+	if p := b.project; report.Torch != nil && report.Torch.CUDA == "" && !p.target().IsZero() {
+		// A build whose name did not tell.
+		t := torchBuild{Version: report.Torch.Version, CPU: true}
+		if locked, ok := torchOf(p.Lock); ok {
+			t.Of, t.Build, t.Pip = locked.Of, locked.Build, locked.Pip
+		}
+		return p.refuseTorch(t)
+	}
 	warnings := report.Warnings()
 	if b.request.WarningsAsErrors && len(warnings) > 0 {
 		return &WarningsError{Lines: warnings}

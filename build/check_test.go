@@ -21,6 +21,7 @@ func badReport() CheckReport {
 			{Name: "torch", Package: "pytorch", Version: "2.8.0", Status: ModuleWorks},
 			{Name: "cv2", Package: "opencv-python", Status: ModuleFails, Reason: "ImportError: libGL.so.1: no", Advice: "write apt: [libgl1]"},
 			{Name: "pynvml", Package: "pynvml", Status: ModuleNotCheckable, Reason: "NVML Shared Library Not Found"},
+			{Name: "torch/lib/libcaffe2_nvrtc.so", Package: "torch", Status: ModuleNotCheckable, Reason: "libcuda.so.1"},
 			{Name: "Python", Status: ModuleFails, Reason: "Python was ended by SIGABRT"},
 			{Name: "a tensor from numpy", Package: "torch", Status: ModuleWorks},
 		},

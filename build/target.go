@@ -208,22 +208,26 @@ func (p *Project) checkTarget(l *lock.Lock) (note string, err error) {
 		}
 		return "", nil
 	}
-	refused := &TargetError{File: p.File, Lines: p.torchLines()}
+	return "", p.refuseTorch(t)
+}
+
+// refuseTorch is a TargetError where a torch cannot use the project's target.
+func (p *Project) refuseTorch(t torchBuild) error {
+	target := p.target()
+	refused := &TargetError{File: p.File, Lines: p.torchLines(), Remedy: p.gpuRemedy(t)}
 	switch {
 	case t.CPU || t.ROCm:
 		kind := map[bool]string{true: "CPUs", false: "AMD's GPUs"}[t.CPU]
 		refused.Text = fmt.Sprintf("torch %s (%s) is for %s, and the image is to use NVIDIA's GPUs (%s)", t.Version, t.origin(), kind, p.wish())
-		refused.Remedy = p.gpuRemedy(t)
 	case !t.CUDA.IsZero() && !t.CUDA.Runs(target):
 		refused.Text = fmt.Sprintf("torch %s (%s) is built for CUDA %s, which does not run on a driver for CUDA %s", t.Version, t.origin(), t.CUDA, target)
 		if floor, ok := cuda.Floor(t.CUDA); ok {
 			refused.Text += fmt.Sprintf(" (it needs driver %s)", floor)
 		}
-		refused.Remedy = p.gpuRemedy(t)
 	default:
-		return "", nil
+		return nil
 	}
-	return "", refused
+	return refused
 }
 
 // pipBringsTorch tells whether torch is one of the pip packages.

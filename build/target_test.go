@@ -123,6 +123,21 @@ func TestTarget(t *testing.T) {
 	}
 }
 
+// A build whose name does not tell what it is for tells it in the check.
+func TestTargetByCheck(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	e.report = CheckReport{Torch: &CheckedTorch{Version: "2.4.0"}}
+	_, err := Build(t.Context(), solver{e}, e, Request{Project: openFor(t, file, "12.4", "")})
+	var refused *TargetError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "torch 2.4.0 (build 0 of conda-forge) is for CPUs") || len(e.images) != 1 {
+		t.Errorf("the error is %v, there are %d images", err, len(e.images))
+	}
+	e.report.Torch.CUDA = "12.1"
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: openFor(t, file, "12.4", "")}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTargetAuto(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, host, want string
