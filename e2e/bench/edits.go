@@ -4,8 +4,9 @@ import "fmt"
 
 // edits measures what an edit of an environment costs: with crun, with one RUN
 // step that removes its caches (a), and with the same step over cache mounts
-// (b), each from an image that was built before the edit.
-func edits(crun string) error {
+// (b), each from an image that was built before the edit. only names one of the
+// edits, or is "" for all.
+func edits(crun, only string) error {
 	w, err := newWorkshop(crun, "bench-edits", "torch, numpy, tqdm")
 	if err != nil {
 		return err
@@ -18,14 +19,17 @@ func edits(crun string) error {
 	fmt.Println("\n| edit | | seconds | ratio to crun | down | exported | image |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
 	var details []string
-	step := func(what string, e environment, before *environment, kinds []string, flags ...string) error {
+	step := func(what string, e environment, before *environment, kinds []string) error {
+		if only != "" && only != what {
+			return nil
+		}
 		if before != nil {
 			// What is there before the edit is not measured.
 			if _, err := w.build(*before); err != nil {
 				return err
 			}
 		}
-		ours, err := w.build(e, flags...)
+		ours, err := w.build(e)
 		if err != nil {
 			return err
 		}
@@ -46,13 +50,15 @@ func edits(crun string) error {
 		return nil
 	}
 	both := []string{"a", "b"}
-	if err := step("cold", start, nil, both, "--no-cache"); err != nil {
+	// No file fetched yet, no layer there; crun's own tools are, as from the first
+	// build of any environment on.
+	if err := step("cold", start, nil, both); err != nil {
 		return err
 	}
 	if err := step("nothing", start, nil, both); err != nil {
 		return err
 	}
-	if err := step("one pip line", start.with("tqdm==4.66.5", "tqdm==4.66.4"), nil, both); err != nil {
+	if err := step("one pip line", start.with("tqdm==4.66.5", "tqdm==4.66.4"), &start, both); err != nil {
 		return err
 	}
 	if err := step("one conda line", light, &start, both); err != nil {

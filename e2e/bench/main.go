@@ -15,10 +15,14 @@ func main() {
 	crun := flag.String("crun", "bin/crun", "the crun to measure")
 	project := flag.String("project", "examples", "the repository whose environment is built and run")
 	pairs := flag.Int("pairs", 20, "pairs of runs for each comparison")
+	only := flag.String("edit", "", "measure this edit and nothing else: \"cold\", \"nothing\", \"one pip line\", \"one conda line\", \"one heavy package\"")
 	big := flag.Bool("large", false, "measure one large environment, from a real index, and nothing else")
 	flag.Parse()
 	*crun, _ = filepath.Abs(*crun)
 	run := func() error { return bench(*crun, *project, *pairs) }
+	if *only != "" {
+		run = func() error { return edits(*crun, *only) }
+	}
 	if *big {
 		run = func() error { return large(*crun, *project) }
 	}
@@ -45,7 +49,7 @@ func bench(crun, project string, pairs int) error {
 			return err
 		}
 	}
-	return edits(crun)
+	return edits(crun, "")
 }
 
 // suite holds what the measurements share.

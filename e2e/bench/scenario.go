@@ -154,13 +154,13 @@ func (w *workshop) environ() []string {
 }
 
 // build builds e with crun.
-func (w *workshop) build(e environment, flags ...string) (cost, error) {
+func (w *workshop) build(e environment) (cost, error) {
 	if err := os.WriteFile(w.path("project", "environment.yml"), []byte(e.file(w.name)), 0o644); err != nil {
 		return cost{}, err
 	}
 	tag := w.tag("crun")
 	before := layers(tag)
-	cmd := exec.Command(w.crun, append([]string{"build", "--progress", "rawjson", "-t", tag}, flags...)...)
+	cmd := exec.Command(w.crun, "build", "--progress", "rawjson", "-t", tag)
 	cmd.Dir, cmd.Env = w.path("project"), w.environ()
 	var progress, out bytes.Buffer
 	cmd.Stderr, cmd.Stdout = &progress, &out
