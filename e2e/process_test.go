@@ -70,7 +70,7 @@ func start(ts *testscript.TestScript, name string, p *process) {
 	if p.cmd.Dir == "" {
 		p.cmd.Dir = ts.MkAbs(".")
 	}
-	for _, variable := range []string{"PATH", "HOME", "XDG_STATE_HOME", "DOCKER_CONFIG", "DOCKER_HOST", "CRUN_CONFIG", "TMPDIR"} {
+	for _, variable := range []string{"PATH", "HOME", "XDG_STATE_HOME", "DOCKER_CONFIG", "DOCKER_HOST", "CRUN_CONFIG", "BUILDKIT_HOST", "TMPDIR"} {
 		if value := ts.Getenv(variable); value != "" {
 			p.cmd.Env = append(p.cmd.Env, variable+"="+value)
 		}

@@ -241,7 +241,7 @@ func (b *Builder) try(ctx context.Context, job Job, newOutput func() *output, ru
 	// reports, and with them the build.
 	watch.follow(context.WithoutCancel(ctx), status)
 	if err := group.Wait(); err != nil {
-		return nil, watch.failure(ctx, job.Title, err)
+		return nil, watch.failure(ctx, job.Title, b.gone(ctx, err))
 	}
 	return response.ExporterResponse, nil
 }

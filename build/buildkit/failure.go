@@ -80,6 +80,20 @@ func (w *watch) failure(ctx context.Context, title string, err error) error {
 	return explain(fmt.Errorf("%s: %w", title, err))
 }
 
+// gone says of an error that the connection to BuildKit has broken, where it
+// has: the daemon was ended or started anew.
+func (b *Builder) gone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	for _, sign := range []string{"code = Unavailable", "error reading from server", "transport is closing"} {
+		if strings.Contains(err.Error(), sign) {
+			return fmt.Errorf("%s has gone in the middle of the build (%s); build again once it runs: what was finished is kept", b.where(), lastCause(err))
+		}
+	}
+	return err
+}
+
 // baseError is a base image that cannot be had.
 type baseError struct {
 	name string
