@@ -36,6 +36,7 @@ type slipScan struct {
 	parser  string // the parser's message
 	sawItem bool
 	parent  string // the last line above that is not indented
+	open    bool   // a bracket was opened above
 }
 
 // foreignParent is a key that has keys of its own below it.
@@ -65,6 +66,8 @@ var slipRules = []slipRule{
 	{line: lazyregexp.New(`(?i)^\s*(?:-\s*)?(?:` + topKeys + `|pip)\s*(\x{ff1a}|\x{fe55}|\x{2236})`), message: `found %q, which only looks like ":"; type ":" and a blank`, replace: ": ", hasReplace: true},
 	{line: lazyregexp.New(`(?i)^(?:channels|dependencies)\s*:\s*(-\s*\S.*)$`), message: `%q stands behind the colon; put it on a line of its own below`},
 	{line: lazyregexp.New(`(?i)^(` + topKeys + `:)[^\s:]`), message: `%q needs a blank behind it`},
+	{line: lazyregexp.New(`^\s*(--+)\s+[A-Za-z0-9]`), message: `an item of a list begins with one dash, not with %q`, replace: "-", hasReplace: true},
+	{line: lazyregexp.New(`^\s*(?:-\s*)?([\]}])[^\[{]*$`), when: func(s *slipScan, _ []string) bool { return s.parser != "" && !s.open }, message: "%q closes nothing; take it out", hasReplace: true},
 	{line: gluedLine},
 	{
 		line:    lazyregexp.New(`^\s+(pip\s*:).*$`),
@@ -97,10 +100,10 @@ var slipRules = []slipRule{
 		message: "%q stands behind the closing quote; put the whole value in quotes",
 		words:   trimmed,
 	},
-	{line: lazyregexp.New(`^\s*(?:-\s+|[A-Za-z_]+:\s+)("[^"]*|'[^']*)$`), message: "a quote is opened and not closed", words: func([]string) []any { return nil }},
+	{line: lazyregexp.New(`^\s*(?:-\s+|[A-Za-z_]+:\s+)?("[^"]*|'[^']*)$`), message: "a quote is opened and not closed", words: func([]string) []any { return nil }},
 	{line: lazyregexp.New(`(\{%|\{\{)`), message: "is a template (%s), which crun does not fill in; write the values out"},
 	{
-		line:    lazyregexp.New(`^\s*(?:-\s+)?[^'"\s#][^#]*?:\s[^#]*?(\S+:)\s`),
+		line:    lazyregexp.New(`^\s*(?:-\s+)?[^'"\s#][^#]*?:\s[^#]*?(\S+:)(?:\s|$)`),
 		when:    func(s *slipScan, _ []string) bool { return strings.Contains(s.parser, "mapping values") },
 		message: `a second ": " stands in the line; put the value in quotes`, words: func([]string) []any { return nil },
 	},
@@ -138,6 +141,7 @@ func lineSlips(doc *yamlfile.Document, message string) []error {
 				scan.parent = ""
 			}
 		}
+		scan.open = scan.open || strings.ContainsAny(line, "[{")
 		scan.sawItem = scan.sawItem || itemLine.MatchString(line)
 	}
 	return found
@@ -172,6 +176,9 @@ func indentSlips(doc *yamlfile.Document) []error {
 	var found []error
 	var levels []int // the columns of the lists that are open, outermost first
 	key := 0         // where the text of the item above begins, if it is a key
+	// the item above, where it is one value
+	var scalar string
+	var scalarAt yamlfile.Position
 	for i, line := range strings.Split(string(doc.Text), "\n") {
 		text := strings.TrimSpace(line)
 		switch {
@@ -179,17 +186,30 @@ func indentSlips(doc *yamlfile.Document) []error {
 			continue
 		case !itemLine.MatchString(line):
 			if indentOf(line) == 0 {
-				levels, key = nil, 0
+				levels, key, scalar = nil, 0, ""
 			}
 			continue
 		}
 		indent := indentOf(line)
+		at := yamlfile.Position{File: doc.File, Line: i + 1, Column: indent + 1}
+		if len(levels) > 0 && scalar != "" && indent > levels[len(levels)-1] {
+			if scalar == "- pip" {
+				found = append(found, yamlfile.Errorf(scalarAt, `"- pip" has a list below it and needs a colon: "- pip:"`))
+			} else {
+				found = append(found, yamlfile.Errorf(at, "%q is indented deeper than the items above it; put their dashes below each other", text))
+			}
+			return found // what follows is the same mistake
+		}
+		scalar, scalarAt = text, at
+		if itemKey.MatchString(line) {
+			scalar = ""
+		}
 		above := key
 		if key = 0; itemKey.MatchString(line) {
 			key = len(line) - len(strings.TrimLeft(line, " -"))
 		}
 		if len(levels) > 0 && indent > levels[len(levels)-1] && indent < above {
-			found = append(found, yamlfile.Errorf(yamlfile.Position{File: doc.File, Line: i + 1, Column: indent + 1},
+			found = append(found, yamlfile.Errorf(at,
 				"%q stands between the columns of two lists; indent it by %d blanks", text, above))
 			continue
 		}
@@ -200,7 +220,7 @@ func indentSlips(doc *yamlfile.Document) []error {
 		case len(levels) == 0 || indent > levels[len(levels)-1]:
 			levels = append(levels, indent)
 		case indent < levels[len(levels)-1]:
-			found = append(found, yamlfile.Errorf(yamlfile.Position{File: doc.File, Line: i + 1, Column: indent + 1},
+			found = append(found, yamlfile.Errorf(at,
 				"the dash of %q is not below those of the list that it belongs to; indent it by %d blanks", text, levels[len(levels)-1]))
 		}
 	}
@@ -231,7 +251,7 @@ func openBracket(doc *yamlfile.Document) (at yamlfile.Position, sign string, ok 
 			comment = true
 		case (r == '"' || r == '\'') && strings.ContainsRune(" [{,", before):
 			quote = r
-		case (r == '[' || r == '{') && (len(open) > 0 || before == ' '):
+		case (r == '[' || r == '{') && (len(open) > 0 || strings.ContainsRune(" \n-", before)):
 			open = append(open, place{line, column, r})
 		case (r == ']' || r == '}') && len(open) > 0:
 			open = open[:len(open)-1]
@@ -245,7 +265,10 @@ func openBracket(doc *yamlfile.Document) (at yamlfile.Position, sign string, ok 
 	return yamlfile.Position{File: doc.File, Line: p.line, Column: p.column}, string(p.sign), true
 }
 
-var proseLine = lazyregexp.New(`^(?:[A-Za-z(*=>][^:]*|[^:]*[.!?])$|^[(<][^)]*[)>] ?\S`)
+// bareItem is a package without its dash.
+var bareItem = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*(?:\s*[=<>!~][^:]*)?$`)
+
+var proseLine = lazyregexp.New(`^[$%] ?[a-z]|^(?:[A-Za-z(*=>][^:]*|[^:]*[.!?])$|^[(<][^)]*[)>] ?\S`)
 
 // proseSlips finds lines that are neither keys nor items: remarks, prompts and
 // what a command printed around the file.
@@ -253,6 +276,14 @@ func proseSlips(doc *yamlfile.Document) []error {
 	var found []error
 	for i, line := range strings.Split(string(doc.Text), "\n") {
 		text := strings.TrimSpace(line)
+		if tab := strings.IndexByte(line[:len(line)-len(strings.TrimLeft(line, " \t"))], '\t'); tab >= 0 && text != "" {
+			found = append(found, yamlfile.Errorf(yamlfile.Position{File: doc.File, Line: i + 1, Column: tab + 1}, "found a tab where YAML wants spaces"))
+			continue
+		}
+		if indentOf(line) > 0 && bareItem.MatchString(text) {
+			found = append(found, yamlfile.Errorf(yamlfile.Position{File: doc.File, Line: i + 1, Column: indentOf(line) + 1}, `%q needs a dash before it: "- %s"`, text, text))
+			continue
+		}
 		if text == "" || text[0] == '#' || indentOf(line) > 0 || text[0] == '-' || !proseLine.MatchString(text) {
 			continue
 		}
