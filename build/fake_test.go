@@ -32,15 +32,17 @@ type engine struct {
 	solves []buildkit.Job // of conda packages
 	// facts and user are those of the base image, apt is the answer for Debian
 	// packages.
-	facts    baseFacts
-	looks    int // at the base
-	user     string
-	apt      solution
-	apts     []buildkit.Job
-	report   CheckReport    // of the check of an image
-	pips     []buildkit.Job // of pip packages
-	builds   []buildkit.Job
-	resolved []string
+	facts baseFacts
+	looks int // at the base
+	user  string
+	// toolchain is the answer for CUDA's compiler, where that is none.
+	toolchain solution
+	apt       solution
+	apts      []buildkit.Job
+	report    CheckReport    // of the check of an image
+	pips      []buildkit.Job // of pip packages
+	builds    []buildkit.Job
+	resolved  []string
 	// during runs while a solve is at work.
 	during func()
 }
@@ -136,7 +138,11 @@ func (e *engine) File(_ context.Context, job buildkit.Job, path, resolve string)
 	if err, ok := e.answer.(error); ok {
 		return buildkit.Answer{}, err
 	}
-	data, err := json.Marshal(e.answer)
+	answer := e.answer
+	if e.toolchain.Failure != nil && strings.Contains(string(job.Files[dockerfiles.RequestFile]), "cuda-nvcc") {
+		answer = e.toolchain
+	}
+	data, err := json.Marshal(answer)
 	if err != nil {
 		e.t.Fatal(err)
 	}
