@@ -17,8 +17,11 @@ from common import TOOLS, python_of
 TIME = 315619200
 # Of files in one process. More processes for less files cost more starts.
 GROUP = 250
-# What was written since. The mount points of the step are made shortly before it.
-since = time.time() - 5
+# What has been written by this step has been since. Files keep the time of their archive, some of them; their inode's time
+# nothing can set. Of folders it is told by the time of their content, for the mount points of the step are made shortly
+# before it, and the layers below have TIME.
+since = time.time()
+BEFORE = 5  # seconds
 
 
 def finish(prefix):
@@ -54,7 +57,9 @@ def written():
                 continue  # a mount
             if stat.S_ISDIR(info.st_mode):
                 yield from below(entry.path)
-            if info.st_mtime >= since:
+                if info.st_mtime >= since - BEFORE or info.st_ctime >= since:
+                    yield entry.path
+            elif info.st_ctime >= since:
                 yield entry.path
 
     yield from below("/")
