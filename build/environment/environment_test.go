@@ -131,6 +131,8 @@ func TestRedact(t *testing.T) {
 		"https://u:hunter2 x@example.org/x":                 "https://***@example.org/x",
 		`"git+https://hunter2@example.org/x.git@v1"`:        `"git+https://***@example.org/x.git@v1"`,
 		"git+ssh://git@example.org/x.git":                   "git+ssh://git@example.org/x.git",
+		"git+https://git@example.org/x.git@develop":         "git+https://git@example.org/x.git@develop",
+		"git+https://git:hunter2@example.org/x.git":         "git+https://***@example.org/x.git",
 		"git+ssh://git:hunter2@example.org/x.git":           "git+ssh://git:***@example.org/x.git",
 		"https://conda.example.org/t/hunter2/lab":           "https://conda.example.org/t/***/lab",
 		"https://conda.example.org/t/x/t/hunter2/lab":       "https://conda.example.org/t/***/lab",

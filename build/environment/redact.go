@@ -50,7 +50,8 @@ var (
 
 // Redact replaces by *** what looks like a credential in the addresses of
 // text: "https://user:password@host", the "/t/TOKEN/" of conda servers and
-// queries such as "?token=...". The user of an ssh address is no secret.
+// queries such as "?token=...". The user of an ssh address is no secret, and
+// neither is "git" of any.
 func Redact(text string) string {
 	if strings.ContainsAny(text, " \t\n") {
 		text = blankPassword.ReplaceAllStringFunc(text, func(match string) string {
@@ -93,7 +94,9 @@ func hide(address, mask string) string {
 		return address
 	}
 	user, rest := cutUser(rest)
-	if user != "" {
+	if user == "git" {
+		user = "git@" // what GitHub and GitLab show for everybody
+	} else if user != "" {
 		name, _, hasPassword := strings.Cut(user, ":")
 		switch {
 		case strings.HasSuffix(scheme, "ssh") && hasPassword && mask != "":
