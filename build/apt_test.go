@@ -110,6 +110,20 @@ func TestWhereTheCompilerComesFrom(t *testing.T) {
 	}
 }
 
+// Where no channel has a compiler either, that is asked and said once.
+func TestNoCompilerAnywhere(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	e.facts, e.compiler = baseFacts{}, failed("conda", "No candidates were found for gxx *.")
+	p := open(t, file)
+	var said notes
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: p, Notes: said.add}); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(said.lines, "\n"); p.Lock.Compiler != "" || len(e.solves) != 2 || strings.Count(text, "the image has no C compiler, which torch.compile needs") != 1 {
+		t.Errorf("%d solves, the compiler is from %q, it says %q", len(e.solves), p.Lock.Compiler, said.lines)
+	}
+}
+
 func TestTorchThatPipIsAskedFor(t *testing.T) {
 	for text, want := range map[string]bool{
 		"torch": true, "torch>=2.0": true, "torch==2.8.0+cu128": true, "torch>=1.13": true,

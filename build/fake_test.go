@@ -35,14 +35,15 @@ type engine struct {
 	facts baseFacts
 	looks int // at the base
 	user  string
-	// toolchain is the answer for CUDA's compiler, where that is none.
-	toolchain solution
-	apt       solution
-	apts      []buildkit.Job
-	report    CheckReport    // of the check of an image
-	pips      []buildkit.Job // of pip packages
-	builds    []buildkit.Job
-	resolved  []string
+	// toolchain is the answer for CUDA's compiler, compiler that for conda's,
+	// where that is none.
+	toolchain, compiler solution
+	apt                 solution
+	apts                []buildkit.Job
+	report              CheckReport    // of the check of an image
+	pips                []buildkit.Job // of pip packages
+	builds              []buildkit.Job
+	resolved            []string
 	// during runs while a solve is at work.
 	during func()
 }
@@ -141,6 +142,9 @@ func (e *engine) File(_ context.Context, job buildkit.Job, path, resolve string)
 	answer := e.answer
 	if e.toolchain.Failure != nil && strings.Contains(string(job.Files[dockerfiles.RequestFile]), "cuda-nvcc") {
 		answer = e.toolchain
+	}
+	if e.compiler.Failure != nil && strings.Contains(string(job.Files[dockerfiles.RequestFile]), `"gxx"`) {
+		answer = e.compiler
 	}
 	data, err := json.Marshal(answer)
 	if err != nil {

@@ -104,7 +104,7 @@ func (b *builder) solveAll(ctx context.Context, found baseImage, update Update) 
 	if err := b.addCompiler(ctx, l, facts, update); err != nil {
 		return nil, err
 	}
-	expected := l.Compiler != ""
+	expected := p.needsCompiler(l)
 	if err := b.solvePip(ctx, l, k); err != nil {
 		return nil, err
 	}
