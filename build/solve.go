@@ -207,7 +207,7 @@ func (b *builder) ask(ctx context.Context, job buildkit.Job, resolve string) (an
 // refuses does answer.
 func (s *solution) unreachable() bool {
 	return s.Failure != nil && (s.Failure.Kind == "channel" || s.Failure.Kind == "index") &&
-		!strings.Contains(s.Failure.Text, "HTTP status client error")
+		!strings.Contains(s.Failure.Text, "HTTP status ")
 }
 
 // newLock is the lock of the project's request, without packages.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,7 +17,8 @@ import (
 
 // Commands of the scripts about servers that misbehave:
 //
-//	faulty VARIABLE         serve the channel of the tests; host and port go to VARIABLE
+//	faulty VARIABLE         serve the channel of the tests, and below /simple an index
+//	                        with one pure wheel, crunfault 1.0; host and port go to VARIABLE
 //	fault none              serve as it should be, from here on
 //	fault MODE REGEXP       do to paths that match: cut (half of the file, then the
 //	                        connection ends), corrupt (other bytes), hang (no answer),
@@ -40,7 +42,22 @@ var faultyServers sync.Map // by the script's folder
 
 func cmdFaulty(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, args, 1, "faulty VARIABLE")
-	channel := channelProxy(ts)
+	mux := http.NewServeMux()
+	mux.Handle("/", channelProxy(ts))
+	const wheel = "crunfault-1.0-py3-none-any.whl"
+	files := map[string][]byte{wheel: pureWheel(ts, "crunfault", "1.0", "")}
+	mux.HandleFunc("/simple/", func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/simple/crunfault/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, "<!DOCTYPE html><html><body><a href=\"%s#sha256=%x\">%s</a></body></html>", wheel, sha256.Sum256(files[wheel]), wheel)
+		case "/simple/crunfault/" + wheel:
+			_, _ = w.Write(files[wheel])
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	var channel http.Handler = mux
 	f := &faultyServer{mode: "none"}
 	stop := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
