@@ -71,6 +71,9 @@ func (p *Project) pipRequest(k kept) pipRequest {
 // image is what the Dockerfile of a lock is written from. It is a pure
 // function of the project and the lock.
 func (p *Project) image(l *lock.Lock) dockerfiles.Image {
+	// A lock that was just solved and the same one read from its file must give
+	// the same lists, byte for byte: else the first edit builds all layers anew.
+	l = l.Canonical()
 	env := p.Environment
 	image := dockerfiles.Image{
 		Base: from(l.Base), ToolboxBase: p.Options.ToolboxBase, User: l.Base.User,

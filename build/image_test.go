@@ -176,6 +176,29 @@ func TestSplitHeavyPip(t *testing.T) {
 	}
 }
 
+// The first edit after a first build must find the layers of that.
+func TestImageOfALockReadBack(t *testing.T) {
+	p := open(t, write(t, environmentFile))
+	solved := testLock(p)
+	solved.Conda = append([]lock.Package{}, solved.Conda...)
+	slices.Reverse(solved.Conda)
+	read, err := lock.Parse(solved.Marshal(), "crun.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := [2]string{}
+	for i, l := range []*lock.Lock{solved, read} {
+		context, err := dockerfiles.RenderImage(p.image(l))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = dump(context)
+	}
+	if diff := cmp.Diff(texts[0], texts[1]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestChannels(t *testing.T) {
 	for name, want := range map[string]string{
 		"conda-forge": "https://conda.anaconda.org/conda-forge", "nvidia/label/cuda-12.4.0": "https://conda.anaconda.org/nvidia/label/cuda-12.4.0",

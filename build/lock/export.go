@@ -25,7 +25,7 @@ type Exported struct {
 // index's public address by its name; "" for the index that pip uses by
 // itself.
 func (l *Lock) Export(format string, address func(name string) string) (Exported, error) {
-	e := exporter{lock: l.canonical(), address: address}
+	e := exporter{lock: l.Canonical(), address: address}
 	switch format {
 	case "pixi":
 		return e.pixi(), nil

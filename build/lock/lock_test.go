@@ -70,7 +70,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := example().canonical()
+	want := example().Canonical()
 	want.Request = want.Request.canonical()
 	if diff := cmp.Diff(want, l); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

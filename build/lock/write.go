@@ -26,7 +26,7 @@ func (l *Lock) Marshal() []byte {
 	encoder.SetIndent(2)
 	// Neither fails: the types hold nothing that YAML cannot, and a buffer
 	// takes all.
-	if err := encoder.Encode(l.canonical()); err != nil {
+	if err := encoder.Encode(l.Canonical()); err != nil {
 		panic(fmt.Sprintf("lock: encoding: %v", err))
 	}
 	if err := encoder.Close(); err != nil {
@@ -35,9 +35,9 @@ func (l *Lock) Marshal() []byte {
 	return buffer.Bytes()
 }
 
-// canonical is a sorted copy. Channels, Indexes and a package's Depends keep
+// Canonical is a sorted copy. Channels, Indexes and a package's Depends keep
 // their order: the first two are a priority, the third is the channel's word.
-func (l *Lock) canonical() *Lock {
+func (l *Lock) Canonical() *Lock {
 	c := *l
 	c.Virtual = slices.Sorted(slices.Values(l.Virtual))
 	c.Apt = slices.SortedFunc(slices.Values(l.Apt), func(a, b DebianPackage) int { return strings.Compare(a.Name, b.Name) })
