@@ -274,7 +274,7 @@ func CheckImage(ctx context.Context, solver Solver, images Images, name, toolbox
 	none := &environment.Environment{}
 	job := buildkit.Job{
 		Title: "checking " + name, Dockerfile: context.Dockerfile, Files: context.Files, Platform: platforms[platform],
-		Target: dockerfiles.StageCheck, NoCacheStages: []string{dockerfiles.StageCheck},
+		Target: dockerfiles.StageCheck, Anew: true,
 		Secrets: sources.secrets(none), Hidden: sources.file(none).Hidden,
 		Proxy: sources.Proxy, HostNetwork: sources.needsHostNetwork(none),
 	}

@@ -210,7 +210,7 @@ func (d *Doctor) job(ctx context.Context, title, target string) (buildkit.Job, e
 	job := buildkit.Job{
 		Title: title, Dockerfile: rendered.Dockerfile, Files: rendered.Files, Target: target, Platform: d.Platform,
 		Secrets: d.Sources.secrets(d.Environment), Proxy: d.Sources.Proxy, HostNetwork: d.Sources.needsHostNetwork(d.Environment),
-		Hidden: d.Sources.file(d.Environment).Hidden, NoCacheStages: []string{dockerfiles.StageProbe},
+		Hidden: d.Sources.file(d.Environment).Hidden, Anew: true,
 	}
 	b := &builder{images: d.Images, request: Request{Sources: d.Sources}, missing: []string{familiar(repository(d.ToolboxBase))}}
 	found, err := d.Images.Image(ctx, d.ToolboxBase)

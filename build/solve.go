@@ -168,8 +168,7 @@ func (b *builder) choose(ctx context.Context, title string, context *dockerfiles
 	job := b.job(title, context)
 	job.Target = dockerfiles.StageSolution
 	// What a channel serves may have changed since the last time.
-	// The copy out of that stage too: its cache goes by what was asked alone.
-	job.NoCacheStages = []string{dockerfiles.StageSolve, dockerfiles.StageSolution}
+	job.Anew = true
 	answer, s, err := b.ask(ctx, job, resolve)
 	if err == nil && s.unreachable() {
 		// A step's network can fail as a whole (no name is found, no

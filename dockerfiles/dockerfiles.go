@@ -35,7 +35,8 @@ type Context struct {
 const (
 	// StageSolution holds SolutionFile alone.
 	StageSolution = "solution"
-	// StageSolve is the stage that chooses; it is never taken from the cache.
+	// StageSolve is the stage that chooses. Its ARG CRUN_ANEW, of another value
+	// each time, keeps it from the cache.
 	StageSolve = "solve"
 	// StageImage is the image.
 	StageImage = "image"

@@ -39,8 +39,8 @@ func buildJob(t *testing.T, address, dockerfile string) (progress string, err er
 	builder := buildkit.New(buildEngine(t), buildkit.Options{Address: address, Progress: "plain", Out: &out})
 	defer builder.Close()
 	_, err = builder.File(t.Context(), buildkit.Job{
-		Title: "building a test", Dockerfile: "FROM " + buildBase + " AS test\n" + dockerfile, Target: "test", Local: []string{buildBase},
-		NoCacheStages: []string{"test"},
+		Title: "building a test", Dockerfile: "FROM " + buildBase + " AS test\nARG " + buildkit.ArgAnew + "\n" + dockerfile, Target: "test", Local: []string{buildBase},
+		Anew: true,
 	}, "/etc/debian_version", "")
 	return out.String(), err
 }

@@ -2,6 +2,7 @@ package buildkit
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -254,8 +255,10 @@ func attributes(job Job) map[string]string {
 	}
 	if job.NoCache {
 		attrs["no-cache"] = ""
-	} else if len(job.NoCacheStages) > 0 {
-		attrs["no-cache"] = strings.Join(job.NoCacheStages, ",")
+	}
+	if job.Anew {
+		// Not by no-cache, for what Job.NoCache says of it.
+		attrs["build-arg:"+ArgAnew] = rand.Text()
 	}
 	if job.HostNetwork {
 		attrs["force-network-mode"] = "host"

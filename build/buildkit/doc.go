@@ -7,6 +7,10 @@
 // its exported signatures.
 package buildkit
 
+// ArgAnew is the argument of a Dockerfile (ARG) by which Job.Anew keeps the
+// steps behind it from the cache.
+const ArgAnew = "CRUN_ANEW"
+
 // Job is one Dockerfile to build.
 type Job struct {
 	// Title says in a person's words what is built, for messages.
@@ -23,9 +27,12 @@ type Job struct {
 	// from being made.
 	CheckFile string
 	Checked   func(data []byte) error
-	// NoCache builds every step anew; NoCacheStages those of some stages.
-	NoCache       bool
-	NoCacheStages []string
+	// NoCache builds every step anew. Two builds at once that share a step and
+	// differ in this can end an engine before 23.0 (moby/buildkit issue 2303),
+	// so it is for whoever asks for it alone.
+	NoCache bool
+	// Anew builds the steps anew that the Dockerfile's ArgAnew counts for.
+	Anew bool
 	// Platform is linux/amd64 or linux/arm64.
 	Platform string
 	// Secrets are files that steps may mount, by id. They are no part of

@@ -99,16 +99,24 @@ func TestFailureOfNoStep(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	got := attributes(Job{NoCacheStages: []string{"solve"}, Platform: "linux/amd64", HostNetwork: true, Proxy: Proxy{HTTPS: "http://p:1", No: "lab"}})
+	got := attributes(Job{Platform: "linux/amd64", HostNetwork: true, Proxy: Proxy{HTTPS: "http://p:1", No: "lab"}})
 	want := map[string]string{
-		"filename": "Dockerfile", "no-cache": "solve", "platform": "linux/amd64", "force-network-mode": "host",
+		"filename": "Dockerfile", "platform": "linux/amd64", "force-network-mode": "host",
 		"build-arg:HTTPS_PROXY": "http://p:1", "build-arg:https_proxy": "http://p:1", "build-arg:NO_PROXY": "lab", "build-arg:no_proxy": "lab",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the attributes are %v, want %v", got, want)
 	}
-	if got := attributes(Job{NoCache: true, NoCacheStages: []string{"x"}})["no-cache"]; got != "" {
+	if got, there := attributes(Job{NoCache: true})["no-cache"]; got != "" || !there {
 		t.Errorf("without any cache no-cache is %q", got)
+	}
+	// no-cache for single stages lets two builds at once end an old engine.
+	anew := attributes(Job{Anew: true})
+	if value := anew["build-arg:"+ArgAnew]; value == "" || value == attributes(Job{Anew: true})["build-arg:"+ArgAnew] {
+		t.Errorf("for what is built anew the argument is %q", value)
+	}
+	if _, there := anew["no-cache"]; there {
+		t.Error("what is built anew is so by no-cache")
 	}
 }
 

@@ -31,6 +31,7 @@ RUN --mount=type=tmpfs,target=/run \
 COPY installer /opt/crun/installer
 
 FROM lab/train:v1 AS check
+ARG CRUN_ANEW
 USER 0
 RUN --network=none \
     --mount=type=tmpfs,target=/run \

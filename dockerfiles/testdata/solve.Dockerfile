@@ -31,6 +31,7 @@ RUN --mount=type=tmpfs,target=/run \
 COPY installer /opt/crun/installer
 
 FROM crun-local/bookworm:base AS solve
+ARG CRUN_ANEW
 USER 0
 RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
