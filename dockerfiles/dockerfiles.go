@@ -8,6 +8,7 @@
 package dockerfiles
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -132,6 +133,16 @@ type Layer struct {
 	Content []byte
 }
 
+// Git tells whether the step fetches from a repository.
+func (l Layer) Git() bool { return namesRepository(l.Content) }
+
+// Git tells whether a step fetches from a repository.
+func (i Image) Git() bool { return slices.ContainsFunc(i.Layers, Layer.Git) }
+
+// namesRepository tells whether a list names an address such as
+// git+https://host/repository. One too many costs a stage, and nothing else.
+func namesRepository(list []byte) bool { return bytes.Contains(list, []byte("git+")) }
+
 // The kinds of layers.
 const (
 	KindApt   = "apt"
@@ -176,7 +187,10 @@ func RenderSolvePip(i Image, request []byte) (*Context, error) {
 		return nil, err
 	}
 	files[RequestFile] = request
-	return render("solve-pip.Dockerfile.tmpl", i, files)
+	return render("solve-pip.Dockerfile.tmpl", struct {
+		Image
+		SolveGit bool
+	}{i, namesRepository(request)}, files)
 }
 
 // RenderImage writes the Dockerfile of an image. The error names a value that

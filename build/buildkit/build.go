@@ -257,7 +257,8 @@ func attributes(job Job) map[string]string {
 		attrs["no-cache"] = ""
 	}
 	if job.Anew {
-		// Not by no-cache, for what Job.NoCache says of it.
+		// Not by no-cache: two answers to one question would have one key, and
+		// what is copied out of them could be the other's.
 		attrs["build-arg:"+ArgAnew] = rand.Text()
 	}
 	if job.HostNetwork {

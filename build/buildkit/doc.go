@@ -27,9 +27,7 @@ type Job struct {
 	// from being made.
 	CheckFile string
 	Checked   func(data []byte) error
-	// NoCache builds every step anew. Two builds at once that share a step and
-	// differ in this can end an engine before 23.0 (moby/buildkit issue 2303),
-	// so it is for whoever asks for it alone.
+	// NoCache builds every step anew.
 	NoCache bool
 	// Anew builds the steps anew that the Dockerfile's ArgAnew counts for.
 	Anew bool

@@ -110,7 +110,7 @@ func TestAttributes(t *testing.T) {
 	if got, there := attributes(Job{NoCache: true})["no-cache"]; got != "" || !there {
 		t.Errorf("without any cache no-cache is %q", got)
 	}
-	// no-cache for single stages lets two builds at once end an old engine.
+	// no-cache for single stages gives two answers one key.
 	anew := attributes(Job{Anew: true})
 	if value := anew["build-arg:"+ArgAnew]; value == "" || value == attributes(Job{Anew: true})["build-arg:"+ArgAnew] {
 		t.Errorf("for what is built anew the argument is %q", value)

@@ -36,6 +36,18 @@ def read(path):
     return content
 
 
+GIT = "/run/crun/git"
+
+
+def use_git():
+    """Lets programs find git where a step has it mounted: the base may have none."""
+    if os.path.isdir(GIT):
+        programs = GIT + "/opt/crun/git-core"
+        os.environ["PATH"] = programs + ":" + os.environ.get("PATH", os.defpath)
+        os.environ["GIT_EXEC_PATH"] = programs
+        os.environ["GIT_TEMPLATE_DIR"] = GIT + "/usr/share/git-core/templates"
+
+
 def main(command, *arguments):
     # Link scripts and build backends may write to their home; nothing of it
     # belongs in the image.
@@ -49,6 +61,7 @@ def main(command, *arguments):
         os.makedirs(folder, exist_ok=True)
     sources.use_certificates()
     sources.use_logins()
+    use_git()
     if command == "solve-apt":
         import apt
 

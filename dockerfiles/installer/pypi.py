@@ -2,7 +2,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -65,9 +64,6 @@ def run_uv(*arguments, said=None, more=None):
 
 def compile_requirements(request, prefix, notes):
     """The exact pip packages, as crun.lock has them."""
-    if any("git+" in line for line in request["pip"]) and not shutil.which("git"):
-        raise NoSolution("the pip section names a repository (git+), and the base image has no git to fetch it with: "
-                         "write build: {apt: [git]} into profiles.yaml, or name a base image that has it (--base)")
     places = request.get("local") or []
     options = [*where(request["indexes"], request["pip_options"]), *local.links(places)]
     lines = request["pip"] + [local.requirement(entry, python_of(prefix), options) for entry in places if entry["kind"] != "links"]

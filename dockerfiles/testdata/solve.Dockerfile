@@ -41,7 +41,8 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=request.json,target=/run/crun/request.json \
     : 'choose the conda packages' && \
-    /run/crun/toolbox/opt/crun/installer/start solve /run/crun/request.json /solution.json
+    /run/crun/toolbox/opt/crun/installer/start solve /run/crun/request.json /solution.json && \
+    echo "$CRUN_ANEW" > /crun-asked
 
 FROM scratch AS solution
-COPY --from=solve /solution.json /solution.json
+COPY --from=solve /solution.json /crun-asked /
