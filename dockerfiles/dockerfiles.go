@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -143,6 +144,20 @@ func (i Image) Git() bool { return slices.ContainsFunc(i.Layers, Layer.Git) }
 // git+https://host/repository. One too many costs a stage, and nothing else.
 func namesRepository(list []byte) bool { return bytes.Contains(list, []byte("git+")) }
 
+// localRepository tells whether a file that says what a folder of the project
+// needs names such an address.
+func localRepository(files map[string][]byte) bool {
+	for name, content := range files {
+		switch path.Base(name) {
+		case "pyproject.toml", "setup.py", "setup.cfg":
+			if namesRepository(content) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // The kinds of layers.
 const (
 	KindApt   = "apt"
@@ -190,7 +205,7 @@ func RenderSolvePip(i Image, request []byte) (*Context, error) {
 	return render("solve-pip.Dockerfile.tmpl", struct {
 		Image
 		SolveGit bool
-	}{i, namesRepository(request)}, files)
+	}{i, namesRepository(request) || localRepository(i.Local)}, files)
 }
 
 // RenderImage writes the Dockerfile of an image. The error names a value that

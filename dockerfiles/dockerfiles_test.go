@@ -61,6 +61,38 @@ func TestRenderSolve(t *testing.T) {
 	}
 }
 
+// Git comes to the steps that fetch a repository, and to no other.
+func TestGitIsForWhoNeedsIt(t *testing.T) {
+	const mount = "from=git,"
+	i := image()
+	i.Layers[3].Content = []byte(`{"packages":[{"name":"tools","url":"git+https://git.example.org/tools@0123"}]}`)
+	context, err := RenderImage(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(context.Dockerfile, mount); n != 1 || !strings.Contains(context.Dockerfile, " AS git\n") {
+		t.Errorf("%d steps take git, not the one that fetches a repository:\n%s", n, context.Dockerfile)
+	}
+	for _, c := range []struct {
+		name, request, local string
+		want                 bool
+	}{
+		{"a requirement", `{"pip":["git+https://git.example.org/tools"]}`, "", true},
+		{"what a folder needs", `{"pip":[]}`, "dependencies = ['tools @ git+https://git.example.org/tools']", true},
+		{"no repository", `{"pip":["tqdm"]}`, "dependencies = ['tqdm']", false},
+	} {
+		i := image()
+		i.Local = map[string][]byte{LocalFolder + "/0/pyproject.toml": []byte(c.local)}
+		context, err := RenderSolvePip(i, []byte(c.request))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(context.Dockerfile, mount); got != c.want || got != strings.Contains(context.Dockerfile, " AS git\n") {
+			t.Errorf("%s: git is there: %v, not %v:\n%s", c.name, got, c.want, context.Dockerfile)
+		}
+	}
+}
+
 // What comes from files of a repository must not become instructions.
 func TestValuesAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*Image){

@@ -46,6 +46,9 @@ def use_git():
         os.environ["PATH"] = programs + ":" + os.environ.get("PATH", os.defpath)
         os.environ["GIT_EXEC_PATH"] = programs
         os.environ["GIT_TEMPLATE_DIR"] = GIT + "/usr/share/git-core/templates"
+        # The machine's own certificates come first; a slim base has none.
+        os.environ.setdefault("GIT_SSL_CAINFO", GIT + "/etc/ssl/certs/ca-certificates.crt")
+        os.environ["GIT_TERMINAL_PROMPT"] = "0"  # nobody is there to answer
 
 
 def main(command, *arguments):
