@@ -58,7 +58,8 @@ var unusedOptions = map[string]string{
 
 // parsePipOption reads a line that starts with "-".
 func parsePipOption(text string, clean func(string) string) (PipRequirement, error) {
-	name, value := cutOption(text)
+	name, written := cutOption(text)
+	value := unquote(written)
 	option, known := pipOptions[name]
 	if !known {
 		return PipRequirement{}, fmt.Errorf("has the option %s, which pip does not know%s", name, yamlfile.DidYouMean(name, slices.Sorted(maps.Keys(pipOptions))))
@@ -71,7 +72,7 @@ func parsePipOption(text string, clean func(string) string) (PipRequirement, err
 		return r, nil
 	case value == "":
 		return r, fmt.Errorf("has nothing behind %s", name)
-	case strings.ContainsAny(value, " \t") && option.argument != "place":
+	case strings.ContainsAny(value, " \t") && value == written && option.argument != "place":
 		return r, errors.New("holds more than one option; write each as an item of its own")
 	}
 	var err error
@@ -112,6 +113,18 @@ func parsePipOption(text string, clean func(string) string) (PipRequirement, err
 	}
 	r.Text += " " + clean(value)
 	return r, nil
+}
+
+// unquote takes the quotes off an option's value, as a shell does.
+func unquote(value string) string {
+	for _, quote := range []string{`"`, `'`} {
+		inner, begins := strings.CutPrefix(value, quote)
+		inner, ends := strings.CutSuffix(inner, quote)
+		if begins && ends && !strings.Contains(inner, quote) {
+			return inner
+		}
+	}
+	return value
 }
 
 func optionName(text string) string {

@@ -67,26 +67,7 @@ func splitOptions(text string) []string {
 		}
 		parts[len(parts)-1] += " " + word
 	}
-	for i, part := range parts {
-		parts[i] = unquote(part)
-	}
 	return parts
-}
-
-// unquote takes the quotes off an option's value, as a shell does.
-func unquote(part string) string {
-	if !strings.HasPrefix(part, "-") {
-		return part
-	}
-	for _, quote := range []string{`"`, `'`} {
-		for _, sign := range []string{" ", "="} {
-			name, value, ok := strings.Cut(part, sign+quote)
-			if inner, ends := strings.CutSuffix(value, quote); ok && ends && !strings.Contains(inner, quote) {
-				return name + sign + inner
-			}
-		}
-	}
-	return part
 }
 
 // inFile has the messages about a line of a requirements file say so: they are
