@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/lock"
 	"crun.dev/crun/dockerfiles"
+	"crun.dev/crun/internal/turn"
 )
 
 // Request is what to build.
@@ -103,7 +105,7 @@ func Build(ctx context.Context, solver Solver, images Images, request Request) (
 			return result, err
 		}
 	}
-	unlock, err := takeTurn(ctx, request.Project.LockFile, func() {
+	unlock, err := turn.Take(ctx, filepath.Dir(request.Project.LockFile), func() {
 		request.Notes("another crun build is at work on " + request.Project.LockFile + ": waiting for it")
 	})
 	if err != nil {

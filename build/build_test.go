@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"crun.dev/crun/dockerfiles"
+	"crun.dev/crun/internal/turn"
 )
 
 func TestBuildAndBuildAgain(t *testing.T) {
@@ -269,7 +270,7 @@ func TestTwoBuildsAtOnce(t *testing.T) {
 
 func TestCanceledWhileWaiting(t *testing.T) {
 	file, e := write(t, environmentFile), newEngine(t)
-	unlock, err := takeTurn(t.Context(), filepath.Join(filepath.Dir(file), "crun.lock"), func() {})
+	unlock, err := turn.Take(t.Context(), filepath.Dir(file), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

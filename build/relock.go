@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"crun.dev/crun/build/lock"
+	"crun.dev/crun/internal/turn"
 )
 
 // OutdatedError says that a lock is not the one of the files beside it, where
@@ -66,7 +68,7 @@ func Relock(ctx context.Context, solver Solver, images Images, request Request, 
 		return Relocked{}, fmt.Errorf("%s has no place for a lock: write the environment into a file", p.File)
 	}
 	b := &builder{project: p, request: request, solver: solver, images: images}
-	unlock, err := takeTurn(ctx, p.LockFile, func() {
+	unlock, err := turn.Take(ctx, filepath.Dir(p.LockFile), func() {
 		request.Notes("another crun build is at work on " + p.LockFile + ": waiting for it")
 	})
 	if err != nil {

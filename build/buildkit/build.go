@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"strings"
 
 	"github.com/distribution/reference"
@@ -21,6 +22,8 @@ import (
 	"github.com/moby/buildkit/session/secrets/secretsprovider"
 	"github.com/tonistiigi/fsutil"
 	"golang.org/x/sync/errgroup"
+
+	"crun.dev/crun/internal/turn"
 )
 
 // Answer is what File gives.
@@ -190,6 +193,11 @@ func (b *Builder) try(ctx context.Context, job Job, newOutput func() *output, ru
 	if err != nil {
 		return nil, err
 	}
+	leave, err := b.takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	handed, err := b.handOver(ctx, job.Local)
 	if err != nil {
 		return nil, err
@@ -245,6 +253,18 @@ func (b *Builder) try(ctx context.Context, job Job, newOutput func() *output, ru
 		return nil, watch.failure(ctx, job.Title, b.gone(ctx, err))
 	}
 	return response.ExporterResponse, nil
+}
+
+// takeTurn waits for the builds of other processes, where the engine does not
+// stand two at once. The folder of the engine's socket stands for the engine.
+func (b *Builder) takeTurn(ctx context.Context) (leave func(), err error) {
+	socket, local := strings.CutPrefix(b.engine.endpoint.Host, "unix://")
+	if !b.alone || !local {
+		return func() {}, nil
+	}
+	return turn.Take(ctx, filepath.Dir(socket), func() {
+		b.options.Notes("another crun build is at work, and an engine before Docker 23.0 does not stand two at once: waiting for it")
+	})
 }
 
 // attributes are job's settings as the Dockerfile frontend takes them.

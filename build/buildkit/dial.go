@@ -10,12 +10,18 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/docker/docker/api/types/versions"
 	"github.com/moby/buildkit/client"
 	_ "github.com/moby/buildkit/client/connhelper/dockercontainer" // docker-container://
 	_ "github.com/moby/buildkit/client/connhelper/podmancontainer" // podman-container://
 	_ "github.com/moby/buildkit/client/connhelper/ssh"             // ssh://
 	"github.com/moby/buildkit/util/bklog"
 )
+
+// apiOfEngine23 is the API of Docker Engine 23.0. The BuildKit of those before
+// it can end the whole engine, and all its containers, where two builds at once
+// share steps ("panic: failed to get edge", moby/moby issue 42414).
+const apiOfEngine23 = "1.42"
 
 // Options says which BuildKit to use and how to show what it does.
 type Options struct {
@@ -40,6 +46,8 @@ type Builder struct {
 
 	mu     sync.Mutex
 	client *client.Client // nil before the first Job
+	// alone tells that the engine's BuildKit is too old for two builds at once.
+	alone bool
 }
 
 // New makes a Builder whose images end in engine.
@@ -105,9 +113,11 @@ func (b *Builder) dial(ctx context.Context) (*client.Client, error) {
 			}))
 		// A dialer's error would be retried and then hidden behind gRPC's own
 		// words, so the engine is asked before.
-		if _, err := b.engine.client.Ping(ctx); err != nil {
+		ping, err := b.engine.client.Ping(ctx)
+		if err != nil {
 			return nil, b.engine.failure(ctx, "asking the engine", err)
 		}
+		b.alone = versions.LessThan(ping.APIVersion, apiOfEngine23)
 	} else if !strings.Contains(b.options.Address, "://") {
 		return nil, fmt.Errorf("BUILDKIT_HOST is %q; an address starts with unix://, tcp://, ssh:// or docker-container://", b.options.Address)
 	}
