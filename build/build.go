@@ -165,6 +165,9 @@ func (p *Project) outdated(base baseImage) string {
 		if p.LockFile == "" {
 			return "an environment from standard input has no lock"
 		}
+		if p.LockError != nil {
+			return p.LockFile + " cannot be read"
+		}
 		return "there is no " + p.LockFile
 	case p.Lock.Key != p.Request.Key():
 		if changed := lock.Explain(p.Lock.Request, p.Request); changed != "" {

@@ -137,6 +137,9 @@ func TestALockThatCannotBeRead(t *testing.T) {
 			if data, _ := os.ReadFile(path); string(data) != test.text {
 				t.Errorf("the file holds %q now", data)
 			}
+			if _, next, err := open(t, file).Dockerfile(); err != nil || !strings.Contains(next, "crun.lock cannot be read") {
+				t.Errorf("what would be done is %q, %v", next, err)
+			}
 			if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), NoCache: true}); err != nil {
 				t.Errorf("with --no-cache: %v", err)
 			}

@@ -234,21 +234,11 @@ func exists(path string) bool {
 
 // readEnvironment reads no more of the file than a hand-written one has.
 func readEnvironment(file string) ([]byte, error) {
-	f, err := os.Open(file)
+	data, err := yamlfile.Read(file)
 	if err != nil {
 		return nil, unreadable(file, err)
 	}
-	defer f.Close()
-	data := make([]byte, yamlfile.MaxSize+1)
-	n := 0
-	for n < len(data) {
-		read, err := f.Read(data[n:])
-		n += read
-		if read == 0 || err != nil {
-			break
-		}
-	}
-	return data[:n], nil
+	return data, nil
 }
 
 // checkPython refuses a --python that the file contradicts.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -51,6 +52,17 @@ func TestBadFiles(t *testing.T) {
 		if _, err := Open(file, Options{Base: baseName, Platform: "linux-64"}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: the error is %v, want %q in it", name, err, test.want)
 		}
+	}
+}
+
+// A pipe that nobody writes to would be waited for, deaf to signals.
+func TestPipeAsFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "environment.yml")
+	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(pipe, Options{Base: baseName, Platform: "linux-64"}); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

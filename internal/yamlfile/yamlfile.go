@@ -99,6 +99,18 @@ func (d *Document) At(node *yaml.Node) Position {
 // ReadFile reads and parses path. Messages name it as given. The error is an
 // *Error or, where the file cannot be opened, wraps an *fs.PathError.
 func ReadFile(path string) (*Document, error) {
+	data, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data, path)
+}
+
+// Read gives the content of a file, of one above MaxSize its beginning, which
+// Parse refuses. The error is an *fs.PathError for a folder, and for a pipe that
+// has a name: opening one would wait for a writer, deaf to signals. A shell's
+// <(command) and /dev/stdin are pipes below /dev, and are read.
+func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -106,8 +118,6 @@ func ReadFile(path string) (*Document, error) {
 	if info.IsDir() {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is a folder, not a file")}
 	}
-	// A shell's <(command) and /dev/stdin are pipes below /dev; opening another
-	// pipe would wait for a writer, deaf to signals.
 	if !info.Mode().IsRegular() && !strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/proc/") {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is not a regular file")}
 	}
@@ -116,12 +126,11 @@ func ReadFile(path string) (*Document, error) {
 		return nil, err
 	}
 	defer f.Close()
-	// One byte past the limit is enough for Parse to refuse it.
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	return Parse(data, path)
+	return data, nil
 }
 
 // Parse parses data; file is the name that messages show. Anchors and aliases
