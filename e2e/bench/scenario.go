@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,15 @@ import (
 // environment is what is built: its conda specs and its pip lines.
 type environment struct {
 	conda, pip []string
+}
+
+// imports are the modules that e can be checked by: torch is not there in every one.
+func (w *workshop) imports(e environment) string {
+	hasTorch := func(line string) bool { return strings.Contains(line, "torch") }
+	if slices.ContainsFunc(slices.Concat(e.conda, e.pip), hasTorch) {
+		return w.modules
+	}
+	return strings.TrimPrefix(w.modules, "torch, ")
 }
 
 func (e environment) with(old, new string) environment {
@@ -183,7 +193,7 @@ func (w *workshop) byHand(kind string, e environment) (cost, error) {
 	}
 	text := strings.NewReplacer("@CACHES@", caches, "@NOCACHE@", noCache, "@CLEAN@", map[string]string{
 		"a": "/root/.cache /var/lib/apt/lists/* /var/cache/apt/*", "b": "",
-	}[kind], "@NAME@", w.name, "@SPECS@", quoted(e.conda), "@PIP@", quoted(e.pip), "@MODULES@", w.modules).Replace(string(plainDockerfile))
+	}[kind], "@NAME@", w.name, "@SPECS@", quoted(e.conda), "@PIP@", quoted(e.pip), "@MODULES@", w.imports(e)).Replace(string(plainDockerfile))
 	if err := os.WriteFile(w.path("plain", "Dockerfile"), []byte(text), 0o644); err != nil {
 		return cost{}, err
 	}
