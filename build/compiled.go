@@ -168,8 +168,9 @@ func cudaOf(l *lock.Lock) string {
 }
 
 // addToolchain puts what the compiled packages of l need into it: CUDA's
-// compiler, where torch is one for CUDA and the base has none.
-func (b *builder) addToolchain(ctx context.Context, l *lock.Lock, facts baseFacts) error {
+// compiler, where torch is one for CUDA and the base has none. look gives what
+// the base has.
+func (b *builder) addToolchain(ctx context.Context, l *lock.Lock, k kept, look func() (baseFacts, error)) error {
 	p := b.project
 	compiled, _ := splitCompiled(l.Pip)
 	if len(compiled) == 0 {
@@ -181,7 +182,14 @@ func (b *builder) addToolchain(ctx context.Context, l *lock.Lock, facts baseFact
 	}
 	cuda := cudaOf(l)
 	needs := slices.IndexFunc(compiled, func(d lock.Distribution) bool { return compiledPackages[d.Name].nvcc })
-	if cuda == "" || needs < 0 || facts.NVCC {
+	if cuda == "" || needs < 0 {
+		return nil
+	}
+	if facts, err := look(); err != nil || facts.NVCC {
+		return err
+	}
+	if len(k.toolchain) > 0 && cudaOf(p.Lock) == cuda {
+		l.Toolchain = k.toolchain // another one would compile all again
 		return nil
 	}
 	request := p.solveRequest(kept{})

@@ -36,6 +36,8 @@ type kept struct {
 	// Where they are chosen again, these are preferred to other versions.
 	miniconda, packages []lock.Package
 	distributions       []lock.Distribution
+	// toolchain is taken as it is, for a torch of the same CUDA.
+	toolchain []lock.Package
 }
 
 // keep decides what is left of the project's lock. The less is chosen anew the
@@ -49,13 +51,16 @@ func (p *Project) keep(base lock.Base, update Update) kept {
 		return slices.DeleteFunc(slices.Clone(packages), func(pkg lock.Package) bool { return update.has(pkg.Name) })
 	}
 	k := kept{miniconda: preferred(old.Miniconda), packages: preferred(old.Conda)}
+	if toolchain := preferred(old.Toolchain); len(toolchain) == len(old.Toolchain) {
+		k.toolchain = toolchain
+	}
 	for _, d := range old.Pip {
 		if !update.has(d.Name) {
 			k.distributions = append(k.distributions, d)
 		}
 	}
 	k.conda = p.Request.SameConda(old.Request) && base == old.Base && len(k.miniconda) == len(old.Miniconda) && len(k.packages) == len(old.Conda)
-	k.pip = k.conda && p.Request.SamePackages(old.Request) && len(k.distributions) == len(old.Pip)
+	k.pip = k.conda && p.Request.SamePackages(old.Request) && len(k.distributions) == len(old.Pip) && len(k.toolchain) == len(old.Toolchain)
 	return k
 }
 
@@ -66,17 +71,33 @@ func (p *Project) lockedLine(asked, line string, k kept) string {
 	if m == nil || len(k.distributions) == 0 || !p.Lock.Request.HasPip(asked) {
 		return line
 	}
+	asked, _, _ = strings.Cut(strings.TrimSuffix(m[1], " @ "), "[")
 	for _, d := range k.distributions {
-		if i := strings.LastIndex(d.URL, "@"); i > 0 && d.URL[:i] == m[2] {
+		i := strings.LastIndex(d.URL, "@")
+		if i < 0 || d.URL[:i] != m[2] || asked != "" && names.Distribution(asked) != names.Distribution(d.Name) {
+			continue
+		}
+		// A repository may hold several packages.
+		if _, fragment, _ := strings.Cut(d.URL[i:], "#"); subdirectory(fragment) == subdirectory(m[3]) {
 			return cmp.Or(m[1], d.Name+" @ ") + d.URL
 		}
 	}
 	return line
 }
 
-// repositoryLine is a repository with the name before it ("x[y] @ ") and the
-// address without reference; one with a marker is left alone.
-var repositoryLine = lazyregexp.New(`^([A-Za-z0-9._-]+(?:\[[^\]]*\])? @ )?(git\+[a-z]+://(?:[^/@]*@)?[^@# ]+)(?:@[^# ]*)?(?:#[^ ]*)?$`)
+// subdirectory is the folder of a repository that an address's fragment names.
+func subdirectory(fragment string) string {
+	for part := range strings.SplitSeq(fragment, "&") {
+		if folder, ok := strings.CutPrefix(part, "subdirectory="); ok {
+			return folder
+		}
+	}
+	return ""
+}
+
+// repositoryLine is a repository with the name before it ("x[y] @ "), the
+// address without reference, and its fragment; one with a marker is left alone.
+var repositoryLine = lazyregexp.New(`^([A-Za-z0-9._-]+(?:\[[^\]]*\])? @ )?(git\+[a-z]+://(?:[^/@]*@)?[^@# ]+)(?:@[^# ]*)?(?:#([^ ]*))?$`)
 
 // baseOf is the base image that a new lock is made for: the old lock's, where
 // that names bytes and nobody asked for new ones, else the engine's.
@@ -101,7 +122,7 @@ func (u Update) check(p *Project) error {
 		}
 	}
 	if p.Lock != nil {
-		for _, pkg := range slices.Concat(p.Lock.Miniconda, p.Lock.Conda) {
+		for _, pkg := range slices.Concat(p.Lock.Miniconda, p.Lock.Conda, p.Lock.Toolchain) {
 			known = append(known, pkg.Name)
 		}
 		for _, d := range p.Lock.Pip {

@@ -171,6 +171,28 @@ func TestLockedLine(t *testing.T) {
 	}
 }
 
+// Two packages of one repository keep their own folders, and their own commits.
+func TestLockedLineOfOneRepository(t *testing.T) {
+	const address, a, b = "git+https://git.example.org/mono.git", "@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "@bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	lines := "    - one @ " + address + "#subdirectory=one\n    - two[x] @ " + address + "@dev#subdirectory=two\n    - three @ " + address + "#subdirectory=three\n    - tqdm\n"
+	text := "name: x\nchannels: [conda-forge]\ndependencies:\n  - pip\n  - pip:\n" + lines
+	file := write(t, text)
+	old := open(t, file)
+	rewrite(t, file, strings.Replace(text, "tqdm", "tqdm==4.66.5", 1))
+	p := open(t, file)
+	p.Lock = testLock(old)
+	p.Lock.Pip = []lock.Distribution{
+		{Name: "one", URL: address + a + "#subdirectory=one"},
+		{Name: "two", URL: address + b + "#subdirectory=two"},
+	}
+	want := []string{
+		"one @ " + address + a + "#subdirectory=one", "two[x] @ " + address + b + "#subdirectory=two", "three @ " + address + "#subdirectory=three", "tqdm==4.66.5",
+	}
+	if diff := cmp.Diff(want, p.pipRequest(p.keep(p.Lock.Base, Update{})).Pip); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // An environment from standard input has no file that a lock could lie beside.
 func TestRelockOfStandardInput(t *testing.T) {
 	p, err := OpenText([]byte(environmentFile), environment.Stdin, Options{Base: baseName, Platform: "linux-64"})

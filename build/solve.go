@@ -113,23 +113,26 @@ func (b *builder) solveAll(ctx context.Context, found baseImage, update Update) 
 			return nil, err
 		}
 	}
-	return l, b.addToolchain(ctx, l, facts)
+	return l, b.addToolchain(ctx, l, k, func() (baseFacts, error) { return facts, nil })
 }
 
 // solveAbove chooses the pip packages on what the old lock has below them: its
-// base, apt and conda packages, about which nobody is asked. It gives false
-// where the pip packages decide otherwise about a compiler.
+// base, apt and conda packages, about which nobody is asked (but where a package
+// that is new is compiled for CUDA). It gives false where the pip packages decide otherwise about a compiler.
 func (b *builder) solveAbove(ctx context.Context, l *lock.Lock, k kept) (bool, error) {
 	old := b.project.Lock
 	l.Python, l.Virtual, l.Miniconda, l.Conda, l.Apt, l.Compiler = old.Python, old.Virtual, old.Miniconda, old.Conda, old.Apt, old.Compiler
 	if k.pip {
-		l.Indexes, l.Pip = old.Indexes, old.Pip
+		l.Indexes, l.Pip, l.Toolchain = old.Indexes, old.Pip, old.Toolchain
 		return true, nil
 	}
 	if err := b.solvePip(ctx, l, k); err != nil {
 		return false, err
 	}
-	return b.project.needsCompiler(l) == (old.Compiler != ""), nil
+	if b.project.needsCompiler(l) != (old.Compiler != "") {
+		return false, nil
+	}
+	return true, b.addToolchain(ctx, l, k, func() (baseFacts, error) { return b.lookAtBase(ctx, l) })
 }
 
 // solveConda puts the conda packages into l.

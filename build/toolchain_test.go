@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"crun.dev/crun/build/lock"
 	"crun.dev/crun/dockerfiles"
 )
 
@@ -64,5 +65,71 @@ func TestNoToolchainOfCUDA(t *testing.T) {
 	}
 	if len(e.builds) > 0 {
 		t.Error("an image was built")
+	}
+}
+
+// An edit of a line that has nothing to do with it leaves the toolchain as it is:
+// without, all would be compiled again, and could not be.
+func TestToolchainStays(t *testing.T) {
+	for name, edit := range map[string][2]string{"a pip line": {"tqdm==4.66.5", "tqdm"}, "a variable": {"DATA:", "DATEN:"}} {
+		file, e := write(t, environmentFile), cudaEngine(t)
+		if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+			t.Fatal(err)
+		}
+		before := open(t, file)
+		solves := len(e.solves)
+		rewrite(t, file, strings.Replace(environmentFile, edit[0], edit[1], 1))
+		p := open(t, file)
+		if _, err := Build(t.Context(), solver{e}, e, Request{Project: p}); err != nil {
+			t.Fatal(err)
+		}
+		if compiledContent(t, p) != compiledContent(t, before) {
+			t.Errorf("%s: what is compiled is now\n%s", name, compiledContent(t, p))
+		}
+		if len(e.solves) != solves {
+			t.Errorf("%s: conda was asked for CUDA's compiler again", name)
+		}
+	}
+}
+
+// Who asks for another one by name gets it, and loses nothing else.
+func TestToolchainIsUpdatedByName(t *testing.T) {
+	p := open(t, write(t, environmentFile))
+	p.Lock = testLock(p)
+	p.Lock.Toolchain = []lock.Package{{Name: "cuda-nvcc"}}
+	update := Update{Names: []string{"cuda-nvcc"}}
+	if err := update.check(p); err != nil {
+		t.Error(err)
+	}
+	if k := p.keep(p.Lock.Base, update); k.pip || len(k.toolchain) > 0 || !k.conda || len(k.distributions) == 0 {
+		t.Errorf("kept is %+v", k)
+	}
+}
+
+// A package that is compiled may come with an edit of one pip line.
+func TestToolchainComesWithALine(t *testing.T) {
+	file, e := write(t, environmentFile), cudaEngine(t)
+	withCompiled := e.answer
+	without := goodSolution()
+	without.Conda = withCompiled.(solution).Conda
+	e.answer = without
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+		t.Fatal(err)
+	}
+	rewrite(t, file, strings.Replace(environmentFile, "- tqdm==4.66.5", "- tqdm==4.66.5\n      - flash-attn", 1))
+	e.answer = withCompiled
+	p := open(t, file)
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: p}); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Lock.Toolchain) == 0 {
+		t.Error("flash-attn is compiled without CUDA's compiler")
+	}
+	no := false
+	rewrite(t, file, strings.Replace(environmentFile, "- tqdm==4.66.5", "- tqdm==4.66.4\n      - flash-attn", 1))
+	p = open(t, file)
+	p.Options.Compiler, p.Request.Compiler = &no, "false"
+	if _, err := Build(t.Context(), solver{e}, e, Request{Project: p}); err == nil || !strings.Contains(err.Error(), "has no C compiler") {
+		t.Errorf("without a C compiler the error is %v", err)
 	}
 }
