@@ -19,7 +19,8 @@ const (
 type Change struct {
 	Action string `json:"action"`
 	// Kind is where the thing is from: conda, pip, apt, miniconda (conda packages
-	// of /opt/conda), or what it is: base, channel, index, virtual.
+	// of /opt/conda), toolchain (those that are there while pip packages are
+	// compiled), or what it is: base, channel, index, virtual.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 	// Old and New are versions, with as much behind them as tells the two
@@ -33,7 +34,7 @@ type Change struct {
 // request) is no part of it: see Explain.
 func Diff(old, now *Lock) []Change {
 	var changes []Change
-	for _, kind := range []string{"conda", "pip", "miniconda", "apt", "base", "virtual", "channel", "index"} {
+	for _, kind := range []string{"conda", "pip", "miniconda", "toolchain", "apt", "base", "virtual", "channel", "index"} {
 		before, after := old.things(kind), now.things(kind)
 		for _, name := range slices.Sorted(keys(before, after)) {
 			a, b := before[name], after[name]
@@ -89,6 +90,17 @@ func short(digest string) string {
 	return digest
 }
 
+// how says in a word how a distribution comes into the image.
+func how(d Distribution) string {
+	switch {
+	case d.Editable:
+		return "editable"
+	case d.Against != "":
+		return "compiled"
+	}
+	return ""
+}
+
 // things are a lock's entries of a kind by name: the version, then what else
 // makes one another, of one length for all of a kind.
 func (l *Lock) things(kind string) map[string][]string {
@@ -106,20 +118,22 @@ func (l *Lock) things(kind string) map[string][]string {
 		packages(l.Conda)
 	case "miniconda":
 		packages(l.Miniconda)
+	case "toolchain":
+		packages(l.Toolchain)
 	case "pip":
 		for _, d := range l.Pip {
 			name := names.Distribution(d.Name)
 			if d.Markers != "" && all[name] != nil {
 				name += " ; " + d.Markers // for another platform than the entry before
 			}
-			all[name] = []string{cmp.Or(d.Version, d.URL), d.URL, d.Index, d.Markers, short(digest([]byte(strings.Join(slices.Sorted(slices.Values(d.Hashes)), ","))))}
+			all[name] = []string{cmp.Or(d.Version, d.URL, d.Path), d.URL, d.Path, how(d), d.Index, d.Markers, short(digest([]byte(strings.Join(slices.Sorted(slices.Values(d.Hashes)), ","))))}
 		}
 	case "apt":
 		for _, p := range l.Apt {
 			all[p.Name] = []string{p.Version}
 		}
 	case "base":
-		all[l.Base.Reference] = []string{short(cmp.Or(l.Base.Digest, l.Base.ImageID, "not known"))}
+		all[l.Base.Reference] = []string{short(cmp.Or(l.Base.Digest, l.Base.ImageID, "not known")), l.Base.User}
 	case "virtual":
 		for _, v := range l.Virtual {
 			name, version, _ := strings.Cut(v, "=")

@@ -65,6 +65,12 @@ func TestDiff(t *testing.T) {
 	now.Pip = slices.DeleteFunc(now.Pip, func(d Distribution) bool { return d.Name == "tools" })
 	now.Pip = append(now.Pip, Distribution{Name: "tqdm", Version: "4.66.5"})
 	now.Pip[0].Hashes = []string{"sha256:" + strings.Repeat("9", 64)}
+	// What decides about an image is told, also where no version does.
+	old.Pip = append(old.Pip, Distribution{Name: "apex", Version: "0.1"}, Distribution{Name: "lib", Path: "../lib"}, Distribution{Name: "wheel", Version: "1.0", Path: "w/wheel-1.0.whl"})
+	now.Pip = append(now.Pip, Distribution{Name: "apex", Version: "0.1", Against: "torch"}, Distribution{Name: "lib", Path: "../lib2"}, Distribution{Name: "here", Path: ".", Editable: true}, Distribution{Name: "wheel", Version: "1.0", Path: "w/wheel-1.0.whl"})
+	old.Toolchain = []Package{{Name: "cuda-nvcc", Version: "12.4.99"}}
+	now.Toolchain = []Package{{Name: "cuda-nvcc", Version: "12.4.131"}}
+	old.Base.User, now.Base.User = "", "1000"
 	now.Base.Digest = ""
 	now.Virtual = []string{"__glibc=2.36", "__linux=0"}
 	var lines []string
