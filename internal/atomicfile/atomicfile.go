@@ -5,25 +5,58 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
 
 // Replace puts data at path with exactly the permissions of mode, in the place
-// of what is there. A link stays, and what it names is replaced. The error
-// names path; nothing else is left behind.
+// of what is there. A link stays, and what it names is replaced. What is no file
+// (a pipe, a device) is written into: something else in its place would be its
+// end. The error names path; nothing else is left behind.
 func Replace(path string, data []byte, mode fs.FileMode) error {
+	return Fill(path, mode, all(data))
+}
+
+// Fill is Replace for what write gives, which may be large.
+func Fill(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	return put(path, data, mode, os.Rename)
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("writing %s: it is a folder", path)
+	case err == nil && !info.Mode().IsRegular():
+		return into(path, write)
+	}
+	return put(path, mode, write, os.Rename)
+}
+
+// all writes data.
+func all(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
+// into writes into what lies at path.
+func into(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		err = errors.Join(write(f), f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }
 
 // Create is Replace for a path where nothing is, not even a link: else the
 // error is an fs.ErrExist.
 func Create(path string, data []byte, mode fs.FileMode) error {
-	return put(path, data, mode, func(temp, path string) error {
+	return put(path, mode, all(data), func(temp, path string) error {
 		err := os.Link(temp, path)
 		if err == nil {
 			return os.Remove(temp)
@@ -39,7 +72,7 @@ func Create(path string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-func put(path string, data []byte, mode fs.FileMode, publish func(temp, path string) error) (err error) {
+func put(path string, mode fs.FileMode, write func(io.Writer) error, publish func(temp, path string) error) (err error) {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -52,7 +85,7 @@ func put(path string, data []byte, mode fs.FileMode, publish func(temp, path str
 			err = fmt.Errorf("writing %s: %w", path, err)
 		}
 	}()
-	if _, err := temp.Write(data); err != nil {
+	if err := write(temp); err != nil {
 		return err
 	}
 	if err := temp.Chmod(mode.Perm()); err != nil {

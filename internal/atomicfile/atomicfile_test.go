@@ -2,10 +2,14 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // check fails where the folder holds anything but name with text and mode.
@@ -75,5 +79,52 @@ func TestCreateOverDeadLink(t *testing.T) {
 	}
 	if err := Create(filepath.Join(dir, "a"), nil, 0o644); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
+	}
+}
+
+func TestFill(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	if err := Replace(path, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("the engine is gone")
+	err := Fill(path, 0o644, func(w io.Writer) error {
+		_, err := io.WriteString(w, "half")
+		return errors.Join(err, broken)
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("the error is %v", err)
+	}
+	check(t, dir, "a", "old", 0o644)
+	if err := Replace(dir, nil, 0o644); err == nil || !strings.Contains(err.Error(), "it is a folder") {
+		t.Errorf("over a folder: %v", err)
+	}
+}
+
+// /dev/null, /dev/stdout and >(program) are such; a file in the place of a
+// device would break the whole machine.
+func TestReplaceWritesIntoAPipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
+	if err := errors.Join(unix.Mkfifo(pipe, 0o600), os.Symlink(pipe, link)); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.OpenFile(pipe, os.O_RDWR, 0) // waits for nobody
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for _, path := range []string{pipe, link} {
+		if err := Replace(path, []byte("image"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Lstat(pipe); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+			t.Fatalf("the pipe is gone: %v", err)
+		}
+		data := make([]byte, 5)
+		if _, err := io.ReadFull(reader, data); err != nil || string(data) != "image" {
+			t.Errorf("it brings %q, %v", data, err)
+		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +15,7 @@ import (
 
 	"crun.dev/crun/build"
 	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/internal/atomicfile"
 )
 
 // imageExport is a form in which the image is written, and where to.
@@ -141,7 +140,7 @@ func (app *App) export(ctx context.Context, b *pendingBuild, result build.Result
 	defer engine.Close()
 	for _, export := range o.exports {
 		if err := app.writeImage(ctx, engine, result.Tag, export); err != nil {
-			return fmt.Errorf("writing the image to %s: %w", export.dest, err)
+			return fmt.Errorf("the image is built, but not written: %w", err)
 		}
 	}
 	for _, name := range o.push {
@@ -170,25 +169,5 @@ func (app *App) writeImage(ctx context.Context, engine *buildkit.Engine, name st
 	if export.form == "local" {
 		return engine.WriteFiles(ctx, name, dest)
 	}
-	return writeWhole(dest, func(w io.Writer) error { return engine.WriteImage(ctx, name, export.form, w) })
-}
-
-// writeWhole has write fill the file at path, which appears in whole or not at
-// all.
-func writeWhole(path string, write func(io.Writer) error) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".crun-*")
-	if err != nil {
-		return err
-	}
-	err = write(temp)
-	if err == nil {
-		err = temp.Chmod(0o644)
-	}
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
+	return atomicfile.Fill(dest, 0o644, func(w io.Writer) error { return engine.WriteImage(ctx, name, export.form, w) })
 }

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"crun.dev/crun/internal/atomicfile"
 )
 
 // timerName is what the units are called, and what marks crun's line of a
@@ -143,7 +145,7 @@ func (app *App) putTimer(ctx context.Context, t timer, o pruneOptions, variables
 		return fmt.Errorf("writing the timer: %w", err)
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(t.units, name), []byte(text), 0o644); err != nil {
+		if err := atomicfile.Replace(filepath.Join(t.units, name), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("writing the timer: %w", err)
 		}
 	}
