@@ -95,10 +95,10 @@ func (p *Project) compiledLayer(l *lock.Lock, compiled, rest []lock.Distribution
 	options := pipOptionsOf(p.Environment)
 	list := compiledList{
 		Prefix: p.Environment.EnvDir(), Indexes: options.indexes, Options: options.other,
-		Identity: []string{l.Platform, "python " + l.Python, from(l.Base)},
+		Identity: []string{l.Platform, "python " + l.Python, strings.TrimSpace(from(l.Base) + " " + l.Base.ImageID)},
 	}
 	for _, pkg := range l.Conda {
-		if pkg.Name == "pytorch" || pkg.Name == "libtorch" || pkg.Name == "numpy" {
+		if pkg.Name == "pytorch" || pkg.Name == "libtorch" || pkg.Name == "numpy" || slices.Contains(condaCompilers, pkg.Name) {
 			list.Identity = append(list.Identity, pkg.File+" "+pkg.SHA256+pkg.MD5)
 		}
 	}

@@ -77,6 +77,17 @@ func TestCompiledPackages(t *testing.T) {
 	if compiledContent(t, p) == content {
 		t.Error("another torch does not compile again")
 	}
+	// So do another base image of that name, which no registry has, and another compiler.
+	content = compiledContent(t, p)
+	other.Base.ImageID = "sha256:" + strings.Repeat("f", 64)
+	if compiledContent(t, p) == content {
+		t.Error("another base image does not compile again")
+	}
+	content = compiledContent(t, p)
+	other.Conda = append(other.Conda, lock.Package{Name: "gxx", File: "gxx-13.2.0-0.conda"})
+	if compiledContent(t, p) == content {
+		t.Error("another compiler does not compile again")
+	}
 }
 
 func TestCompiledPackagesNeedACompiler(t *testing.T) {

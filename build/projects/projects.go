@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"crun.dev/crun/build/lock"
+	"crun.dev/crun/internal/atomicfile"
 )
 
 // Project is a lock file with the images that were made of it.
@@ -65,7 +66,7 @@ func Note(dir, lockFile, digest string, now time.Time) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("remembering a project: %w", err)
 	}
-	if err := replace(path, append(data, '\n')); err != nil {
+	if err := atomicfile.Replace(path, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("remembering a project: %w", err)
 	}
 	return nil
@@ -75,22 +76,6 @@ func Note(dir, lockFile, digest string, now time.Time) error {
 func name(lockFile string) string {
 	sum := sha256.Sum256([]byte(lockFile))
 	return hex.EncodeToString(sum[:12]) + ".json"
-}
-
-// replace puts data at path, in whole or not at all.
-func replace(path string, data []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
 }
 
 func read(path string) (Project, error) {
