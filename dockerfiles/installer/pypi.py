@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 import compiled
+import directurl
 import layer
 import local
 import pipconflict
@@ -308,6 +309,7 @@ def install_list(content):
     for entries, options in ((hashed, ["--require-hashes"]), (other, [])):
         if entries:
             install(entries, python, [*options, *where(content["indexes"], content["options"])])
+    directurl.publish(prefix)
     layer.finish(prefix)
 
 
