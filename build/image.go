@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"slices"
 
 	"crun.dev/crun/build/lock"
@@ -179,7 +180,7 @@ func version(conda []lock.Package, pip []lock.Distribution, condaName, pipName s
 func (p *Project) Dockerfile() (context *dockerfiles.Context, next string, err error) {
 	if reason := p.outdated(baseImage{}); reason != "" {
 		context, err = p.solveContext(p.Options.Base, kept{})
-		return context, "first the packages are chosen, by this Dockerfile (" + reason + "); the image's own follows from " + p.LockFile, err
+		return context, "first the packages are chosen, by this Dockerfile (" + reason + "); the image's own follows from " + cmp.Or(p.LockFile, "what is chosen"), err
 	}
 	context, err = dockerfiles.RenderImage(p.image(p.Lock))
 	return context, "", err

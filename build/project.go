@@ -114,9 +114,10 @@ type silent struct{ error }
 func (s silent) Error() string { return "" }
 func (s silent) Unwrap() error { return s.error }
 
-// LockFile is the lock of an environment file; "" for Stdin, which has none.
+// LockFile is the lock of an environment file; "" for Stdin and what else is no
+// file that a lock could lie beside: /dev/stdin, a shell's <(command).
 func LockFile(file string) string {
-	if file == environment.Stdin {
+	if file == environment.Stdin || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/") {
 		return ""
 	}
 	return filepath.Join(filepath.Dir(file), lockName(file))

@@ -28,6 +28,14 @@ func TestFindFile(t *testing.T) {
 	}
 }
 
+func TestNoLockBesideAPipe(t *testing.T) {
+	for _, file := range []string{"<stdin>", "/dev/stdin", "/dev/fd/63", "/proc/self/fd/0"} {
+		if got := LockFile(file); got != "" {
+			t.Errorf("the lock of %s is %s", file, got)
+		}
+	}
+}
+
 func TestLockNames(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"environment.yml", "gpu.yml", "env.v2.yaml"} {
