@@ -159,7 +159,7 @@ func TestALockThatIsNoFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := Build(t.Context(), noSolver{t}, e, Request{Project: open(t, file)})
-			if err == nil || !strings.Contains(err.Error(), "crun.lock is no file: move it away") {
+			if err == nil || !strings.Contains(err.Error(), "crun.lock: is no regular file: move it away") {
 				t.Errorf("the error is %v", err)
 			}
 		})

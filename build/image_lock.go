@@ -40,7 +40,7 @@ func ImageLock(ctx context.Context, images FileReader, ref string) (*lock.Lock, 
 	if digest == "" {
 		return nil, fmt.Errorf("%s %w", ref, ErrNotOurs)
 	}
-	data, err := images.ReadFile(ctx, image.ID, "/"+dockerfiles.LockFile, maxLock)
+	data, err := images.ReadFile(ctx, image.ID, "/"+dockerfiles.LockFile, lock.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the image %s has no lock in it (%w): build it again", ref, err)
 	}

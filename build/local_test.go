@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -171,6 +172,52 @@ func TestLocalLayerComesLast(t *testing.T) {
 	}
 	if _, err := dockerfiles.RenderImage(image); err != nil {
 		t.Error(err)
+	}
+}
+
+// Names that BuildKit cannot be sent, and a .dockerignore that nobody writes to.
+func TestLocalFilesThatCannotBeSent(t *testing.T) {
+	for want, make := range map[string]func(folder string) error{
+		`:6:11: "./pkg" holds a file whose name is not UTF-8 ("pkg/a\xff.py"): rename it, or name it in .dockerignore`: func(folder string) error {
+			if err := os.Mkdir(filepath.Join(folder, "pkg"), 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(folder, "pkg", "a\xff.py"), nil, 0o644)
+		},
+		`:6:11: "./pkg" cannot be sent to a build`: func(folder string) error {
+			return syscall.Mkfifo(filepath.Join(folder, ".dockerignore"), 0o644)
+		},
+	} {
+		folder := unpack(t, `-- environment.yml --
+name: lab
+channels: [conda-forge]
+dependencies:
+  - python=3.9
+  - pip
+  - pip: [./pkg]
+-- pkg/setup.py --
+`)
+		if err := make(filepath.Join(folder, "pkg")); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(folder, "environment.yml")
+		if _, err := Open(file, Options{Base: baseName, ToolboxBase: "debian", Platform: "linux-64"}); err == nil || !strings.Contains(err.Error(), file+want) {
+			t.Errorf("the error is %v, want %q in it", err, want)
+		}
+	}
+	// Names of all other kinds are a file's like any.
+	folder := unpack(t, "-- environment.yml --\nchannels: [conda-forge]\ndependencies: [python=3.9, pip, pip: [./pkg]]\n-- pkg/setup.py --\n-- pkg/.dockerignore --\n*\xfe\n")
+	odd := []string{"a\nb.py", `c"d.py`, `e\f.py`, "$g.py", "h\x1b[31m.py"}
+	for _, name := range append(odd, "ignored\xfe") {
+		if err := os.WriteFile(filepath.Join(folder, "pkg", name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := open(t, filepath.Join(folder, "environment.yml"))
+	for _, name := range odd {
+		if _, ok := p.local[0].files[name]; !ok {
+			t.Errorf("%q is not sent", name)
+		}
 	}
 }
 

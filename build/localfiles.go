@@ -14,11 +14,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/moby/patternmatcher"
 	"github.com/moby/patternmatcher/ignorefile"
 
+	"crun.dev/crun/internal/boundedfile"
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/yamlfile"
 )
 
 const (
@@ -106,7 +109,7 @@ func readOne(place string) (fileSet, error) {
 	if err == nil && info.Size() > maxLocal {
 		return nil, fmt.Errorf("has %d MiB; at most %d are sent to a build: publish it on an index", info.Size()>>20, maxLocal>>20)
 	}
-	data, err := os.ReadFile(place)
+	data, err := boundedfile.Read(place, maxLocal)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
@@ -156,7 +159,7 @@ func ignoredIn(project, place string) (ignore, error) {
 			continue
 		}
 		file := filepath.Join(root, ".dockerignore")
-		data, err := os.ReadFile(file)
+		data, err := boundedfile.Read(file, yamlfile.MaxSize)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -217,6 +220,9 @@ func readTree(place string, ignored ignore, describing bool) (fileSet, error) {
 		case ignored.has(name), describing && !describes.MatchString(name):
 			return nil
 		}
+		if !utf8.ValidString(name) {
+			return fmt.Errorf("holds a file whose name is not UTF-8 (%q): rename it, or name it in .dockerignore", name)
+		}
 		if entry.Type()&fs.ModeSymlink != 0 {
 			target, err := filepath.EvalSymlinks(file)
 			if err != nil || !strings.HasPrefix(target, root+string(filepath.Separator)) {
@@ -234,7 +240,7 @@ func readTree(place string, ignored ignore, describing bool) (fileSet, error) {
 		if size += int(info.Size()); size > maxLocal || len(all) >= maxFiles {
 			return fmt.Errorf("is too large to be sent to a build (more than %d MiB or %d files; %s alone has %d MiB): write what the package does not need into .dockerignore", maxLocal>>20, maxFiles, largest, most>>20)
 		}
-		all[name], err = os.ReadFile(file)
+		all[name], err = boundedfile.Read(file, maxLocal)
 		return err
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"crun.dev/crun/build/environment"
 	"crun.dev/crun/build/lock"
+	"crun.dev/crun/internal/boundedfile"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -272,21 +273,13 @@ func (p *Project) readLock() {
 	p.LockError = err
 }
 
-// maxLock is far above any lock, in bytes: one of 500 packages has 0.5 MB.
-const maxLock = 64 << 20
-
 // readLockFile reads a lock of bounded size; a pipe would never end.
 func readLockFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file: move it away", path)
-	case info.Size() > maxLock:
-		return nil, fmt.Errorf("%s is larger than 64 MiB, which is no lock: move it away", path)
+	data, err := boundedfile.Read(path, lock.MaxSize)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: move it away", unreadable(path, err))
 	}
-	return os.ReadFile(path)
+	return data, err
 }
 
 // Tag is the name that an image of this project gets: crun/NAME:LOCK12.

@@ -74,6 +74,21 @@ func TestPipeAsFile(t *testing.T) {
 	}
 }
 
+// Neither would one that is found in a folder.
+func TestPipeInFolder(t *testing.T) {
+	folder := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(folder, "pyproject.toml"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file, err := FindFile(folder)
+	if err == nil {
+		_, err = Open(file, Options{Base: baseName, Platform: "linux-64"})
+	}
+	if err == nil || !strings.Contains(err.Error(), "pyproject.toml: is not a regular file") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestFolderAsFile(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, "environment.yml"), 0o755); err != nil {

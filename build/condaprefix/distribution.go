@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"crun.dev/crun/build/environment"
+	"crun.dev/crun/internal/boundedfile"
 	"crun.dev/crun/internal/names"
 )
 
@@ -136,14 +137,7 @@ func readMetadata(fsys fs.FS, file string, isDir bool) (*Distribution, error) {
 }
 
 func readSmall(fsys fs.FS, file string) ([]byte, error) {
-	info, err := fs.Stat(fsys, file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxMetadata {
-		return nil, fmt.Errorf("%s is no file of metadata", file)
-	}
-	return fs.ReadFile(fsys, file)
+	return boundedfile.ReadFS(fsys, file, maxMetadata)
 }
 
 // parseMetadata reads the header of METADATA or PKG-INFO, which is that of a

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"crun.dev/crun/build/environment"
+	"crun.dev/crun/internal/boundedfile"
 	"crun.dev/crun/internal/lazyregexp"
 )
 
@@ -15,7 +16,7 @@ var specsLine = lazyregexp.New(`^#\s*(create|install|update|remove|neutered)\s+s
 
 // readHistory reads what the person asked for, in the order of the commands.
 func (p *Prefix) readHistory(fsys fs.FS) error {
-	data, err := fs.ReadFile(fsys, "conda-meta/history")
+	data, err := boundedfile.ReadFS(fsys, "conda-meta/history", maxRecord)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"crun.dev/crun/internal/boundedfile"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -74,7 +75,7 @@ func (m Machine) List() []Found {
 		addAll(folder)
 	}
 	if home != "" {
-		data, _ := os.ReadFile(filepath.Join(home, ".conda", "environments.txt"))
+		data, _ := boundedfile.Read(filepath.Join(home, ".conda", "environments.txt"), maxMetadata)
 		for line := range strings.Lines(string(data)) {
 			add(strings.TrimSpace(line))
 		}

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"crun.dev/crun/build/environment"
+	"crun.dev/crun/internal/boundedfile"
 	"crun.dev/crun/internal/names"
 )
 
@@ -58,6 +59,10 @@ type owned struct {
 	// folder is the path of its metadata in the prefix.
 	folder string
 }
+
+// maxRecord bounds a file of conda-meta, in bytes: a record says some 250 of
+// each of its package's files, which makes half a million.
+const maxRecord = 128 << 20
 
 // ErrNoPrefix says that a folder is no conda environment.
 var ErrNoPrefix = errors.New("is no conda environment: it has no conda-meta folder with packages")
@@ -129,7 +134,7 @@ func (p *Prefix) Requires(name string) ([]string, bool) {
 
 // readPackage reads one record of conda-meta.
 func readPackage(fsys fs.FS, file string) (Package, error) {
-	data, err := fs.ReadFile(fsys, file)
+	data, err := boundedfile.ReadFS(fsys, file, maxRecord)
 	if err != nil {
 		return Package{}, err
 	}
@@ -212,7 +217,7 @@ func metadataFolder(base string) (name string, ok bool) {
 // readState reads the variables that conda sets when the environment is
 // activated.
 func (p *Prefix) readState(fsys fs.FS) error {
-	data, err := fs.ReadFile(fsys, "conda-meta/state")
+	data, err := boundedfile.ReadFS(fsys, "conda-meta/state", maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -3,6 +3,7 @@ package condaprefix
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,20 @@ func TestReadMistakes(t *testing.T) {
 		}
 		if test.want == ErrNoPrefix.Error() && !errors.Is(err, ErrNoPrefix) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A pipe would be waited for, a device read without end.
+func TestReadNoFiles(t *testing.T) {
+	record := `{"name": "python", "version": "3.9.18", "build": "0", "channel": "conda-forge"}`
+	for _, path := range []string{
+		"conda-meta/p.json", "conda-meta/history", "conda-meta/state",
+		"lib/python3.9/site-packages/a-1.dist-info/METADATA", "lib/python3.9/site-packages/b.egg-link",
+	} {
+		fsys := fstest.MapFS{"conda-meta/a.json": {Data: []byte(record)}, path: {Data: []byte(record), Mode: fs.ModeNamedPipe}}
+		if _, err := Read(fsys); err == nil || !strings.Contains(err.Error(), path+": is no regular file") {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 }

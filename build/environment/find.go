@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"crun.dev/crun/internal/boundedfile"
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // Names are the environment files that Find looks for, first one first.
@@ -75,6 +77,6 @@ func asksForPackages(path string) bool {
 	if filepath.Base(path) != "pyproject.toml" {
 		return true
 	}
-	data, err := os.ReadFile(path)
+	data, err := boundedfile.Read(path, yamlfile.MaxSize)
 	return err != nil || projectTable.Match(data)
 }

@@ -13,6 +13,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// MaxSize is far above any lock, in bytes: one of 500 packages has 0.5 MB.
+const MaxSize = 64 << 20
+
 // remedy ends every complaint: a lock is never mended by hand.
 const remedy = `take the file from git again, or remove it and run "crun build"`
 

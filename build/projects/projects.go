@@ -19,6 +19,7 @@ import (
 
 	"crun.dev/crun/build/lock"
 	"crun.dev/crun/internal/atomicfile"
+	"crun.dev/crun/internal/boundedfile"
 )
 
 // Project is a lock file with the images that were made of it.
@@ -32,6 +33,10 @@ type Project struct {
 
 // resolution is how exactly times of use are kept: a run need not write.
 const resolution = 24 * time.Hour
+
+// maxNote bounds what is remembered of one lock file, in bytes: kept images are
+// some 10 KB.
+const maxNote = 1 << 20
 
 // kept is how many images of one lock file are remembered.
 const kept = 100
@@ -80,7 +85,7 @@ func name(lockFile string) string {
 
 func read(path string) (Project, error) {
 	var p Project
-	data, err := os.ReadFile(path)
+	data, err := boundedfile.Read(path, maxNote)
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}
@@ -117,7 +122,7 @@ func List(dir string) ([]Project, error) {
 // there and cannot be read is an error: nobody knows what it holds. "" means
 // that the file is gone.
 func (p Project) Locked() (string, error) {
-	data, err := os.ReadFile(p.LockFile)
+	data, err := boundedfile.Read(p.LockFile, lock.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	} else if err != nil {

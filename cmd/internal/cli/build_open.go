@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/environment"
 	"crun.dev/crun/cmd/internal/config"
-	"crun.dev/crun/internal/yamlfile"
 )
 
 // pendingBuild is a build with all that it needs.
@@ -74,7 +72,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	if cuda == build.CUDAAuto && !engine.Remote() {
 		hostCUDA = app.hostCUDA(ctx)
 	}
-	project, err := app.openProject(file, build.Options{
+	project, err := app.openProject(ctx, file, build.Options{
 		Base: firstOf(o.base, section.Base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
 		Python: o.python, Platform: platform, Miniconda: true,
 		Extras:      build.Extras{Apt: section.Apt, AptPlace: section.Origin["apt"].String(), Compiler: section.Compiler, CUDA: cuda, Check: section.Check},
@@ -180,13 +178,13 @@ func (app *App) platform(ctx context.Context, engine *buildkit.Engine, asked str
 }
 
 // openProject reads an environment from a file, or from standard input.
-func (app *App) openProject(file string, options build.Options) (*build.Project, error) {
+func (app *App) openProject(ctx context.Context, file string, options build.Options) (*build.Project, error) {
 	if file != environment.Stdin {
 		return build.Open(file, options)
 	}
-	text, err := io.ReadAll(io.LimitReader(app.In, yamlfile.MaxSize+1))
+	text, err := app.readInput(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading standard input: %w", err)
+		return nil, err
 	}
 	return build.OpenText(text, file, options)
 }

@@ -15,10 +15,16 @@ import (
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/toolfiles"
 	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/internal/boundedfile"
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // maxToolFile is far above any file of a tool's settings, in bytes.
 const maxToolFile = 1 << 20
+
+// maxBundle is far above any bundle of certificates, in bytes: a system's has
+// 0.3 MB.
+const maxBundle = 16 << 20
 
 // toolFiles reads what conda, pip and curl have been told, with what --secret
 // gives in the place of the files.
@@ -26,14 +32,7 @@ func (app *App) toolFiles(given map[string][]byte) toolfiles.Files {
 	return toolfiles.Read(toolfiles.Options{
 		Getenv: app.Getenv, Given: given,
 		ReadFile: func(path string) ([]byte, error) {
-			info, err := os.Stat(path)
-			if err != nil {
-				return nil, err
-			}
-			if !info.Mode().IsRegular() || info.Size() > maxToolFile {
-				return nil, fmt.Errorf("%s is no file of settings", path)
-			}
-			return os.ReadFile(path)
+			return boundedfile.Read(path, maxToolFile)
 		},
 		List: func(folder string) []string {
 			entries, _ := os.ReadDir(folder) // sorted
@@ -65,7 +64,7 @@ func (app *App) sourcesOf(cfg *config.Config, secrets []string) (build.Sources, 
 		sources.ProxyFrom = cmp.Or(tools.Conda.ProxyFrom, tools.Pip.ProxyFrom)
 	}
 	if cfg.CA != "" {
-		if sources.CA, err = os.ReadFile(cfg.CA); err != nil {
+		if sources.CA, err = boundedfile.Read(cfg.CA, maxBundle); err != nil {
 			return sources, fmt.Errorf("reading the certificates that %s names: %w", cfg.Origin["ca"], err)
 		}
 	}
@@ -74,7 +73,7 @@ func (app *App) sourcesOf(cfg *config.Config, secrets []string) (build.Sources, 
 		if bundle == "" || bundle == cfg.CA {
 			continue
 		}
-		data, err := os.ReadFile(bundle)
+		data, err := boundedfile.Read(bundle, maxBundle)
 		if err != nil {
 			app.note("the certificates in %s, which conda or pip is told to use, cannot be read: %v", bundle, err)
 			continue
@@ -163,7 +162,7 @@ func (app *App) readSecrets(secrets []string) (map[string][]byte, error) {
 		if rest, ok := strings.CutPrefix(src, "~/"); ok {
 			src = filepath.Join(app.Getenv("HOME"), rest)
 		}
-		data, err := os.ReadFile(app.rel(src))
+		data, err := yamlfile.Read(app.rel(src)) // a shell's <(command) too
 		if err != nil {
 			return nil, fmt.Errorf("--secret id=%s: %w", id, err)
 		}

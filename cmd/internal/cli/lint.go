@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -70,7 +70,7 @@ The exit code is 1 where there is an error, and 0 with warnings and notes alone.
 			if o.fix {
 				return app.fixFiles(o)
 			}
-			return app.lint(o)
+			return app.lint(cmd.Context(), o)
 		},
 	}
 	flags := cmd.Flags()
@@ -112,7 +112,7 @@ func completeCodes(_ *cobra.Command, _ []string, toComplete string) ([]string, c
 }
 
 // lint checks the files and prints what there is to say about them.
-func (app *App) lint(o lintOptions) error {
+func (app *App) lint(ctx context.Context, o lintOptions) error {
 	files := o.files
 	if len(files) == 0 {
 		files = []string{"."}
@@ -120,7 +120,7 @@ func (app *App) lint(o lintOptions) error {
 	report := lintReport{Files: []string{}, Findings: []findingJSON{}}
 	var errs []error
 	for _, path := range files {
-		file, findings, err := app.lintFile(path, build.Options{Python: o.python, Platform: o.platform})
+		file, findings, err := app.lintFile(ctx, path, build.Options{Python: o.python, Platform: o.platform})
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -146,11 +146,11 @@ func (app *App) lint(o lintOptions) error {
 
 // lintFile checks the file that path names, and gives the name that it has in
 // messages.
-func (app *App) lintFile(path string, options build.Options) (string, []environment.Finding, error) {
+func (app *App) lintFile(ctx context.Context, path string, options build.Options) (string, []environment.Finding, error) {
 	if path == "-" {
-		text, err := io.ReadAll(io.LimitReader(app.In, yamlfile.MaxSize+1))
+		text, err := app.readInput(ctx)
 		if err != nil {
-			return "", nil, fmt.Errorf("reading standard input: %w", err)
+			return "", nil, err
 		}
 		findings, err := build.LintText(text, environment.Stdin, options)
 		return environment.Stdin, findings, err

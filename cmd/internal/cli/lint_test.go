@@ -99,6 +99,25 @@ func TestLintStdin(t *testing.T) {
 	}
 }
 
+// Ctrl-C ends what waits for somebody to type.
+func TestInterruptedInput(t *testing.T) {
+	for _, args := range [][]string{{"lint", "-"}, {"build", "-"}} {
+		app, _, errs := lintApp(t, nil)
+		in, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		defer out.Close()
+		app.In = in
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if code := app.Run(ctx, args); code != exitSIGINT || !strings.Contains(errs.String(), "interrupted") {
+			t.Errorf("%q ends with %d: %s", args, code, errs)
+		}
+	}
+}
+
 func TestLintJSON(t *testing.T) {
 	app, out, errs := lintApp(t, map[string]string{"environment.yml": warnedFile})
 	if code := app.Run(context.Background(), []string{"lint", "-o", "json"}); code != 0 || errs.Len() > 0 {

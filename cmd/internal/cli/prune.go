@@ -175,7 +175,7 @@ func (app *App) prune(ctx context.Context, o pruneOptions) (err error) {
 		}
 		return nil
 	}
-	if err := app.confirm("Remove this?", "nothing was removed", o.yes); err != nil {
+	if err := app.confirm(ctx, "Remove this?", "nothing was removed", o.yes); err != nil {
 		return err
 	}
 	freed, err := app.collect(ctx, g, engine, solver, store)
@@ -189,7 +189,7 @@ func (app *App) prune(ctx context.Context, o pruneOptions) (err error) {
 }
 
 // confirm asks question on a terminal. Elsewhere yes has to have been said.
-func (app *App) confirm(question, otherwise string, yes bool) error {
+func (app *App) confirm(ctx context.Context, question, otherwise string, yes bool) error {
 	if yes {
 		return nil
 	}
@@ -197,7 +197,11 @@ func (app *App) confirm(question, otherwise string, yes bool) error {
 		return withCode(exitUsage, fmt.Errorf("%s: --yes does it without asking", otherwise))
 	}
 	fmt.Fprintf(app.Err, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(app.In).ReadString('\n')
+	answer, err := fromInput(ctx, func() (string, error) { return bufio.NewReader(app.In).ReadString('\n') })
+	if ctx.Err() != nil {
+		fmt.Fprintln(app.Err) // behind the question
+		return withCode(exitSIGINT, errors.New("interrupted: "+otherwise))
+	}
 	if answer = strings.ToLower(strings.TrimSpace(answer)); err == nil && (answer == "y" || answer == "yes") {
 		return nil
 	}

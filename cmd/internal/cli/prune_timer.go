@@ -125,7 +125,7 @@ func (app *App) putTimer(ctx context.Context, t timer, o pruneOptions, variables
 		if o.dryRun {
 			return nil
 		}
-		if err := app.confirm("Add it?", "nothing was changed", o.yes); err != nil {
+		if err := app.confirm(ctx, "Add it?", "nothing was changed", o.yes); err != nil {
 			return err
 		}
 		_, err = t.run(ctx, withoutCron(old)+line+"\n", "crontab", "-")
@@ -138,7 +138,7 @@ func (app *App) putTimer(ctx context.Context, t timer, o pruneOptions, variables
 	if o.dryRun {
 		return nil
 	}
-	if err := app.confirm("Write these and start the timer?", "nothing was changed", o.yes); err != nil {
+	if err := app.confirm(ctx, "Write these and start the timer?", "nothing was changed", o.yes); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(t.units, 0o755); err != nil {
