@@ -10,7 +10,9 @@ import (
 
 	"crun.dev/crun/build/environment"
 	"crun.dev/crun/internal/golden"
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	"gopkg.in/yaml.v3"
 )
 
 // readPrefix makes the file system of a txtar file. A line of its "packages" is
@@ -83,5 +85,34 @@ func TestRequest(t *testing.T) {
 			}
 			golden.Check(t, name+".golden", text)
 		})
+	}
+}
+
+// What a prefix holds may have several lines, or look like something else.
+func TestYAMLOfOddValues(t *testing.T) {
+	odd := []string{"two\nlines", "one\n", "\n- a", "1.0", "yes", "null", "~", "- a", "a: b", "a #b", "'q\"", "{a}", "\x1b[31m", " blank ", "é", "&a", "!b"}
+	request := &Request{Channels: odd, Conda: odd, Pip: odd}
+	for i, value := range odd {
+		request.Variables = append(request.Variables, environment.Variable{Name: fmt.Sprintf("V%d%s", i, value), Value: value})
+	}
+	var got struct {
+		Channels     []string
+		Dependencies []any
+		Variables    map[string]string
+	}
+	if err := yaml.Unmarshal(request.YAML("a\nb"), &got); err != nil {
+		t.Fatalf("%v in\n%s", err, request.YAML("a\nb"))
+	}
+	want := map[string]any{}
+	var items []any
+	for i, value := range odd {
+		items = append(items, value)
+		if got.Variables[fmt.Sprintf("V%d%s", i, value)] != value {
+			t.Errorf("the variable %q is lost: %q", value, got.Variables)
+		}
+	}
+	want["pip"] = items
+	if diff := cmp.Diff(odd, got.Channels) + cmp.Diff(append(items[:len(items):len(items)], any(want)), got.Dependencies); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -38,7 +38,11 @@ func (r *Request) YAML(name string) []byte {
 
 // scalar writes text so that YAML takes it for text.
 func scalar(text string) string {
-	data, err := yaml.Marshal(text)
+	var value any = text
+	if strings.Contains(text, "\n") { // several lines would need an indent of their own
+		value = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: yaml.DoubleQuotedStyle}
+	}
+	data, err := yaml.Marshal(value)
 	if err != nil {
 		// Text cannot fail.
 		panic(fmt.Sprintf("condaprefix: encoding: %v", err))

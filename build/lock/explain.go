@@ -8,6 +8,7 @@ import (
 
 	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/names"
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // maxChanges is how many changes Explain names; the rest is counted. Three fit
@@ -20,6 +21,10 @@ func Explain(old, now Request) string {
 	if old.Key() == now.Key() {
 		return ""
 	}
+	return yamlfile.Printable(explain(old, now)) // a lock may be anybody's
+}
+
+func explain(old, now Request) string {
 	changes := explainEnvironment(old.Environment, now.Environment)
 	changes = append(changes, explainRest(old, now)...)
 	switch {

@@ -70,6 +70,11 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", test.now, got, test.want)
 		}
 	}
+	// A lock may be anybody's, and hold what a terminal obeys.
+	evil := Request{Environment: json.RawMessage(`{"name":"a\nb","conda":["\u001b]0;title\u0007"]}`), Base: "x\x1b[31m"}
+	if got, want := Explain(evil, Request{Environment: json.RawMessage(`{"name":"c"}`), Base: "y"}), `name changed from a\nb to c, \x1b]0;title\a removed, base image changed from x\x1b[31m to y`; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
 	before := Request{Base: "a", Apt: []string{"git", "vim"}, Miniconda: true, LayoutVersion: 1}
 	for _, test := range []struct {
 		now  Request

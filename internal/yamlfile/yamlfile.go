@@ -39,10 +39,11 @@ type Position struct {
 
 // String gives FILE:LINE:COLUMN, or FILE alone for the file as a whole.
 func (p Position) String() string {
+	file := Printable(p.File)
 	if p.Line == 0 {
-		return p.File
+		return file
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 }
 
 // Error is one complaint about a file. Its text is "POSITION: MESSAGE".
@@ -64,13 +65,20 @@ func Errorf(pos Position, format string, args ...any) *Error {
 
 // Printable gives text with its control characters written as Go does: a file
 // may hold what a terminal takes for a command of its own.
-func Printable(text string) string {
-	if !strings.ContainsFunc(text, unicode.IsControl) {
+func Printable(text string) string { return printable(text, "") }
+
+// PrintableText is Printable for text of several lines, whose line breaks and
+// tabs stay.
+func PrintableText(text string) string { return printable(text, "\n\t") }
+
+func printable(text, kept string) string {
+	hidden := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(kept, r) }
+	if !strings.ContainsFunc(text, hidden) {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if unicode.IsControl(r) {
+		if hidden(r) {
 			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		} else {

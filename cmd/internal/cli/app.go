@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // App is what every command is given: the streams, the environment and the
@@ -151,7 +153,7 @@ func (app *App) printError(err error) {
 		}
 		return
 	}
-	fmt.Fprintf(app.Err, "crun: %v\n", err)
+	fmt.Fprintf(app.Err, "crun: %s\n", yamlfile.PrintableText(err.Error()))
 }
 
 // newRootCmd puts the commands together.

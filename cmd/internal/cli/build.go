@@ -15,6 +15,7 @@ import (
 	"crun.dev/crun/build"
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // buildOptions are the flags of crun build.
@@ -200,7 +201,7 @@ func (app *App) dryRunBuild(project *build.Project, output string) error {
 	fmt.Fprint(app.Out, context.Dockerfile)
 	fmt.Fprintf(app.Out, "\n# Files of the build context:\n")
 	for _, name := range context.FileNames() {
-		fmt.Fprintf(app.Out, "#   %s\n", name)
+		fmt.Fprintf(app.Out, "#   %s\n", yamlfile.Printable(name))
 	}
 	return nil
 }
@@ -258,6 +259,6 @@ func firstOf(values ...string) string {
 // note prints a line that is worth a person's attention, and no error.
 func (app *App) note(format string, args ...any) {
 	if !app.Quiet {
-		fmt.Fprintf(app.Err, "crun: "+format+"\n", args...)
+		fmt.Fprintf(app.Err, "crun: %s\n", yamlfile.PrintableText(fmt.Sprintf(format, args...)))
 	}
 }

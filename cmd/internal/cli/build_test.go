@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -141,4 +142,17 @@ func TestBuildPlatform(t *testing.T) {
 	daemon.Close()
 	check(true, false, "")
 	check(true, true, own)
+}
+
+// Names, locks and labels may be anybody's, and hold what a terminal obeys.
+func TestMessagesHoldNoCommandsOfTerminals(t *testing.T) {
+	var errs bytes.Buffer
+	app := &App{Err: &errs}
+	app.exitCode(errors.New("one\x1b]0;title\x07\n\ttwo\u009b31m"))
+	app.note("%s", "three\x1b[2J\r")
+	app.warn("four\x08")
+	errs.WriteString(dash("five\x1b[31m\n"))
+	if want := "crun: one\\x1b]0;title\\a\n\ttwo\\u009b31m\ncrun: three\\x1b[2J\\r\ncrun: warning: four\\b\nfive\\x1b[31m\\n"; errs.String() != want {
+		t.Errorf("got  %q\nwant %q", errs.String(), want)
+	}
 }

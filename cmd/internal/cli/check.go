@@ -125,7 +125,7 @@ func (app *App) check(ctx context.Context, image string, o checkOptions) error {
 		err = app.printJSON(report)
 	} else {
 		for _, line := range warnings {
-			fmt.Fprintf(app.Err, "crun: warning: %s\n", line)
+			app.warn(line)
 		}
 		_, err = fmt.Fprintln(app.Out, report.Summary())
 	}

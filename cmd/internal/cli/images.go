@@ -15,6 +15,7 @@ import (
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/projects"
 	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/internal/yamlfile"
 	"crun.dev/crun/run/plan"
 	"crun.dev/crun/run/record"
 )
@@ -120,11 +121,12 @@ func nameOf(names []string, id string) string {
 	return slices.MinFunc(names, func(a, b string) int { return len(a) - len(b) })
 }
 
+// dash is text as a table has it: labels may be anybody's.
 func dash(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return text
+	return yamlfile.Printable(text)
 }
 
 // projectsDir is where it is remembered which projects' images were built.

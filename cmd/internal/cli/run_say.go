@@ -10,12 +10,15 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"crun.dev/crun/internal/yamlfile"
 	"crun.dev/crun/run/plan"
 	"crun.dev/crun/run/record"
 )
 
 // warn prints what a person should know also with -q.
-func (app *App) warn(text string) { fmt.Fprintf(app.Err, "crun: warning: %s\n", text) }
+func (app *App) warn(text string) {
+	fmt.Fprintf(app.Err, "crun: warning: %s\n", yamlfile.PrintableText(text))
+}
 
 // warnOnce prints a warning the first time that it is due in a project.
 func (app *App) warnOnce(project, text string) {
