@@ -2,6 +2,8 @@ package buildkit
 
 import (
 	"archive/tar"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,6 +99,32 @@ func TestUnpackStaysInside(t *testing.T) {
 		if data, err := os.ReadFile(victim); err != nil || string(data) != "mine" {
 			t.Errorf("%s: the file outside is %q, %v", name, data, err)
 		}
+	}
+}
+
+// What was written of an image before an error would be in the way of the next try.
+func TestNothingHalfWritten(t *testing.T) {
+	dest := filepath.Join(t.TempDir(), "dest")
+	whole := archive(t,
+		tar.Header{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o500},
+		tar.Header{Typeflag: tar.TypeReg, Name: "bin/a", Uname: "text"},
+		tar.Header{Typeflag: tar.TypeReg, Name: "b", Uname: strings.Repeat("text", 1000)},
+	)
+	cut := io.LimitReader(whole, 2048+100)
+	if err := fillFolder(dest, func(root *os.Root) error { return unpack(root, cut) }); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the error is %v", err)
+	}
+	if entries, err := os.ReadDir(dest); err != nil || len(entries) > 0 {
+		t.Errorf("left behind are %v, %v", entries, err)
+	}
+	if err := os.WriteFile(filepath.Join(dest, "mine"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := fillFolder(dest, func(*os.Root) error { return errors.New("was called") }); err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dest, "mine")); err != nil {
+		t.Error(err)
 	}
 }
 

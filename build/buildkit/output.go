@@ -153,7 +153,15 @@ func (e *Engine) files(ctx context.Context, name string, take func(io.Reader) er
 
 // WriteFiles writes the image's files into the folder dest, which is made and
 // must not hold anything. Owners are kept for root alone, and devices by nobody.
+// An error leaves the folder empty.
 func (e *Engine) WriteFiles(ctx context.Context, name, dest string) error {
+	return fillFolder(dest, func(root *os.Root) error {
+		return e.files(ctx, name, func(archive io.Reader) error { return unpack(root, archive) })
+	})
+}
+
+// fillFolder gives fill an empty folder at dest, and empties it where fill fails.
+func fillFolder(dest string, fill func(*os.Root) error) error {
 	if err := os.MkdirAll(dest, 0o755); err != nil {
 		return err
 	}
@@ -167,7 +175,15 @@ func (e *Engine) WriteFiles(ctx context.Context, name, dest string) error {
 		return err
 	}
 	defer root.Close()
-	return e.files(ctx, name, func(archive io.Reader) error { return unpack(root, archive) })
+	if err := fill(root); err != nil {
+		entries, readErr := fs.ReadDir(root.FS(), ".")
+		errs := []error{err, readErr}
+		for _, entry := range entries {
+			errs = append(errs, root.RemoveAll(entry.Name()))
+		}
+		return errors.Join(errs...)
+	}
+	return nil
 }
 
 // unpack writes the entries of a tar below root; nothing reaches outside of it.

@@ -21,9 +21,7 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 
 // Fill is Replace for what write gives, which may be large.
 func Fill(path string, mode fs.FileMode, write func(io.Writer) error) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
+	path = followed(path)
 	switch info, err := os.Stat(path); {
 	case err == nil && info.IsDir():
 		return fmt.Errorf("writing %s: it is a folder", path)
@@ -31,6 +29,30 @@ func Fill(path string, mode fs.FileMode, write func(io.Writer) error) error {
 		return into(path, write)
 	}
 	return put(path, mode, write, os.Rename)
+}
+
+// followed is where the links at path lead, whether something is there or not.
+// Links that go round in a circle lead nowhere: path itself.
+func followed(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	place := path
+	for range 40 { // as many as the kernel follows
+		target, err := os.Readlink(place)
+		if err != nil {
+			return place
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Dir(place) + string(filepath.Separator) + target
+		}
+		folder, base := filepath.Split(target)
+		if folder, err = filepath.EvalSymlinks(folder); err != nil {
+			return target // the write says what is not there
+		}
+		place = filepath.Join(folder, base)
+	}
+	return path
 }
 
 // all writes data.

@@ -57,6 +57,36 @@ func TestReplaceKeepsLinks(t *testing.T) {
 	}
 }
 
+// A link may be there before what it names is.
+func TestReplaceBehindLinksThatLeadNowhere(t *testing.T) {
+	dir, there := t.TempDir(), t.TempDir()
+	for link, target := range map[string]string{
+		filepath.Join(dir, "folder"): there,
+		filepath.Join(dir, "one"):    "two",
+		filepath.Join(dir, "two"):    "folder/../" + filepath.Base(there) + "/a",
+	} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Replace(filepath.Join(dir, "one"), []byte("new"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check(t, there, "a", "new", 0o600)
+	if target, err := os.Readlink(filepath.Join(dir, "one")); target != "two" {
+		t.Errorf("the link is %q, %v", target, err)
+	}
+	if err := os.Symlink("gone/b", filepath.Join(dir, "three")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(filepath.Join(dir, "three"), []byte("new"), 0o600); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("into a folder that is not there: %v", err)
+	}
+	if target, err := os.Readlink(filepath.Join(dir, "three")); target != "gone/b" {
+		t.Errorf("the link is %q, %v", target, err)
+	}
+}
+
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // defaultContext is the context that every machine has and no file describes.
@@ -44,7 +45,7 @@ func (s contextStore) current() (name, file string, err error) {
 	file = path.Join(s.dir, "config.json")
 	data, err := fs.ReadFile(s.files, rooted(file))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || len(strings.TrimSpace(string(data))) == 0 && err == nil:
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) /* HOME may be /dev/null */ || len(strings.TrimSpace(string(data))) == 0 && err == nil:
 		return "", file, nil
 	case err != nil:
 		return "", file, fmt.Errorf("reading the Docker client's configuration: %w", withPath(err, file))

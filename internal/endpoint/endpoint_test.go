@@ -3,6 +3,7 @@ package endpoint
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -169,5 +170,19 @@ func TestFind(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Services have a home that is no folder.
+func TestFindWithoutHome(t *testing.T) {
+	for _, home := range []string{"", "/dev/null", "/nonexistent"} {
+		got, err := Find(Options{
+			Getenv:     func(name string) string { return map[string]string{"HOME": home}[name] },
+			Files:      os.DirFS("/"),
+			MayConnect: func(string) bool { return true },
+		})
+		if err != nil || got.Host == "" {
+			t.Errorf("%q: %+v, %v", home, got, err)
+		}
 	}
 }

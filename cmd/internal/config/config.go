@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"crun.dev/crun/internal/yamlfile"
 )
@@ -110,7 +111,7 @@ func load(env func(string) string, h host) (*Config, error) {
 	for _, path := range paths {
 		doc, err := yamlfile.ReadFile(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && alone == "":
+		case alone == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)): // HOME may be /dev/null
 			continue
 		case err != nil && alone != "":
 			errs = append(errs, &originError{origin: "CRUN_CONFIG", err: err})

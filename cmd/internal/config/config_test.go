@@ -108,6 +108,17 @@ func TestLoadWithoutFiles(t *testing.T) {
 	}
 }
 
+// Services have a home that is no folder.
+func TestLoadWithoutHome(t *testing.T) {
+	_, _, h := machine(t, "", "", nil)
+	for _, home := range []string{"", "/dev/null", "/nonexistent"} {
+		got, err := load(func(name string) string { return map[string]string{"HOME": home}[name] }, h)
+		if err != nil || len(got.Origin) > 0 {
+			t.Errorf("%q: %+v, %v", home, got, err)
+		}
+	}
+}
+
 func TestNamedFileIsReadAlone(t *testing.T) {
 	dir, env, h := machine(t, "base: debian:12\n", "scratch: /a\n", map[string]string{"CRUN_CONFIG": "DIR/alone.yaml", "SSL_CERT_FILE": "DIR/own.pem"})
 	if _, err := load(env, h); err == nil || !strings.HasPrefix(err.Error(), "CRUN_CONFIG: ") || !strings.Contains(err.Error(), "alone.yaml") {
