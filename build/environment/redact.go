@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/names"
 	"crun.dev/crun/internal/yamlfile"
 )
 
@@ -46,6 +47,9 @@ var (
 	addresses = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://\S+`)
 	// A password with a blank is no part of any URL, but people paste them.
 	blankPassword = lazyregexp.New(`(://)[^/\s:@]+:[^/@]*@`)
+	// A login whose address has no scheme, or half of one; not an image with
+	// its digest.
+	barePassword = lazyregexp.New(`(?:://)?[^\s"'/@=,\[(]+:[^\s"'/@]+@(?:sha256:)?`)
 )
 
 // Redact replaces by *** what looks like a credential in the addresses of
@@ -61,8 +65,14 @@ func Redact(text string) string {
 			return match
 		})
 	}
-	return addresses.ReplaceAllStringFunc(text, func(address string) string {
+	text = addresses.ReplaceAllStringFunc(text, func(address string) string {
 		return hide(address, "***")
+	})
+	return barePassword.ReplaceAllStringFunc(text, func(match string) string {
+		if strings.HasPrefix(match, "://") || strings.HasSuffix(match, "@sha256:") {
+			return match
+		}
+		return "***@"
 	})
 }
 
@@ -80,10 +90,13 @@ func quote(value string) string {
 var (
 	// conda's way to give a token: https://HOST/t/TOKEN/CHANNEL. Of several, none
 	// may be left, or it would be the token of what remains.
-	pathToken = lazyregexp.New(`^([^/?#]+)(?:/t/[^/?#\s"']+)+`)
-	// Names of query parameters that carry secrets, presigned addresses of
-	// object stores (X-Amz-Signature, sig) included.
-	queryToken = lazyregexp.New(`(?i)([?&])([a-z0-9_.-]*(?:token|secret|passw|api[_-]?key|access[_-]?key|signature|credential|sig|auth)[a-z0-9_.-]*=)[^&#\s"']*`)
+	pathToken  = lazyregexp.New(`^([^/?#]+)(?:/t/[^/?#\s"']+)+`)
+	deepToken  = lazyregexp.New(`/t/` + names.CondaToken)
+	queryToken = lazyregexp.New(`([?&])(` + names.SecretParameter + `=)[^&#\s"']*`)
+	// What no address has and people write: the parameter behind a ";", and no
+	// "@" behind the password, which then stands where a port would.
+	wordToken = lazyregexp.New(`(;)(` + names.SecretParameter + `=)[^;&#\s"']*`)
+	portToken = lazyregexp.New(`^([^/?#:@\s"']+):[^0-9/?#@\s"'][^/?#@\s"']*`)
 )
 
 // hide puts mask in the place of the secrets of one address, or takes them out
@@ -110,13 +123,17 @@ func hide(address, mask string) string {
 		}
 	}
 	if mask == "" {
-		rest = pathToken.ReplaceAllString(rest, "${1}")
+		rest = deepToken.ReplaceAllString(pathToken.ReplaceAllString(rest, "${1}"), "")
 		if queryToken.MatchString(rest) {
 			rest = tidyQuery(queryToken.ReplaceAllString(rest, "${1}"))
 		}
 	} else {
-		rest = pathToken.ReplaceAllString(rest, "${1}/t/"+mask)
+		rest = deepToken.ReplaceAllString(pathToken.ReplaceAllString(rest, "${1}/t/"+mask), "/t/"+mask)
 		rest = queryToken.ReplaceAllString(rest, "${1}${2}"+mask)
+		rest = wordToken.ReplaceAllString(rest, "${1}${2}"+mask)
+		if user == "" {
+			rest = portToken.ReplaceAllString(rest, "${1}:"+mask)
+		}
 	}
 	return scheme + "://" + user + rest
 }

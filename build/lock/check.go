@@ -51,6 +51,8 @@ var (
 	subdirForm        = lazyregexp.New(`^[a-z0-9]+(?:-[a-z0-9]+)?$`)
 	fileForm          = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+!-]*\.(?:conda|tar\.bz2)$`)
 	vcsCommit         = lazyregexp.New(`@[0-9a-f]{40}(?:#|$)`)
+	condaToken        = lazyregexp.New(`/t/` + names.CondaToken)
+	secretParameter   = lazyregexp.New(`(?:^|&)` + names.SecretParameter + `=[^&]`)
 	printable         = lazyregexp.New(`^[\x20-\x7e]*$`)
 )
 
@@ -149,8 +151,10 @@ func (c *checker) address(value string, path ...any) {
 		c.add(path, "is no valid address")
 	case u.User != nil && !isSSHUser(u):
 		c.add(path, "holds a credential, which must not be in a lock")
-	case strings.HasPrefix(u.Path, "/t/"):
+	case strings.HasPrefix(u.Path, "/t/"), condaToken.MatchString(u.Path):
 		c.add(path, "holds a token (/t/...), which must not be in a lock")
+	case secretParameter.MatchString(u.RawQuery):
+		c.add(path, "holds a parameter that carries a secret (token=...), which must not be in a lock")
 	case !slices.Contains([]string{"http", "https", "file", "git+https", "git+ssh", "git+http"}, u.Scheme):
 		c.add(path, "has the scheme %q; allowed are https, http, file, git+https, git+http, git+ssh", u.Scheme)
 	}

@@ -137,6 +137,8 @@ func TestParseRefuses(t *testing.T) {
 		{"branch", "@" + digits("a", 40), "@main", "pip[1].url names no commit of 40 digits"},
 		{"password", "https://mirror.example.edu", "https://u:hunter2@mirror.example.edu", "channels[1] holds a credential, which must not be in a lock"},
 		{"token", "https://mirror.example.edu/lab", "https://mirror.example.edu/t/hunter2/lab", "channels[1] holds a token (/t/...), which must not be in a lock"},
+		{"token in the middle", "https://mirror.example.edu/lab", "https://mirror.example.edu/conda/t/ab-01234567-89ab-cdef-0123-456789abcdef/lab", "channels[1] holds a token (/t/...), which must not be in a lock"},
+		{"token behind", "https://mirror.example.edu/lab", "https://mirror.example.edu/lab?a=1&access_token=hunter2", "channels[1] holds a parameter that carries a secret"},
 		{"base", "reference: debian:bookworm-slim", "reference: \"a\\nRUN id\"", `base.reference is "a\nRUN id"`},
 		{"conflict", "conda:\n", "<<<<<<< HEAD\nconda:\n", "a merge conflict is left here"},
 		{"not YAML", "conda:\n", "conda: [\n", "is not YAML"},

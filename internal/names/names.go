@@ -8,6 +8,15 @@ import (
 	"crun.dev/crun/internal/lazyregexp"
 )
 
+// SecretParameter is a regular expression for names of an address's parameters
+// that carry secrets, presigned addresses of object stores (X-Amz-Signature,
+// sig) included.
+const SecretParameter = `[A-Za-z0-9_.-]*(?i:token|secret|passw|api[_-]?key|access[_-]?key|signature|credential|sig|auth)[A-Za-z0-9_.-]*`
+
+// CondaToken is a regular expression for a token of anaconda.org and Anaconda's
+// servers, of which it is known wherever in a path it stands: "ab-" and a UUID.
+const CondaToken = `[a-z]{2}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+
 var (
 	variable   = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	channel    = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
