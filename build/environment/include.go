@@ -100,8 +100,8 @@ func (p *parser) readLines(file string) ([]pipLine, error) {
 // pipFile reads the lines of a requirements file.
 func (p *parser) pipFile(section *PipSection, lines []pipLine, constraint bool) {
 	for _, line := range lines {
-		if len(line.text) > maxItem {
-			p.errorf(line.pos, "the line is %d bytes long; a requirement has at most %d", len(line.text), maxItem)
+		if most := longest(line.text); len(line.text) > most {
+			p.errorf(line.pos, "the line is %d bytes long; a requirement has at most %d", len(line.text), most)
 			continue
 		}
 		if p.lookalike(line.text, line.pos) {

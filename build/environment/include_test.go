@@ -230,3 +230,27 @@ dependencies:
 		t.Errorf("%v", err)
 	}
 }
+
+// A release with a file for each platform and Python has that many hashes.
+func TestManyHashes(t *testing.T) {
+	for _, name := range []string{"requirements.txt", "environment.yml"} {
+		for count, want := range map[int]string{150: "", 1000: "bytes long; a requirement has at most 65536"} {
+			line := "rpds-py==0.18.0"
+			for i := range count {
+				line += fmt.Sprintf(" --hash=sha256:%064x", i)
+			}
+			text := strings.ReplaceAll(line, " --", " \\\n    --") + "\n"
+			if name == "environment.yml" {
+				text = "channels: [conda-forge]\ndependencies:\n  - python=3.9\n  - pip\n  - pip:\n    - " + line + "\n"
+				want = strings.ReplaceAll(want, "a requirement", "a pip requirement")
+			}
+			env, _, err := Parse([]byte(text), Options{File: name, FolderName: "lab"})
+			switch {
+			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("%s, %d hashes: %v, want %q", name, count, err, want)
+			case want == "" && (err != nil || len(env.Pip[0].Requirements[0].Hashes()) != count):
+				t.Errorf("%s, %d hashes: %v", name, count, err)
+			}
+		}
+	}
+}

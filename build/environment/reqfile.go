@@ -59,13 +59,16 @@ func pipLines(text, file string) []pipLine {
 // --hash belongs to what stands before it.
 func splitOptions(text string) []string {
 	var parts []string
+	var words []string // of the last part
 	for word := range strings.FieldsSeq(text) {
-		begins := optionWord.MatchString(word) && !strings.HasPrefix(word, "--hash")
-		if begins || len(parts) == 0 {
-			parts = append(parts, word)
-			continue
+		if len(words) > 0 && optionWord.MatchString(word) && !strings.HasPrefix(word, "--hash") {
+			parts = append(parts, strings.Join(words, " "))
+			words = nil
 		}
-		parts[len(parts)-1] += " " + word
+		words = append(words, word)
+	}
+	if len(words) > 0 {
+		parts = append(parts, strings.Join(words, " "))
 	}
 	return parts
 }
