@@ -184,7 +184,7 @@ func (p condaLockPackage) conda() (lock.Package, error) {
 			pkg.NoArch = "python"
 		}
 	}
-	return pkg, nil
+	return pkg, pkg.Check()
 }
 
 // distribution gives a pip package as a lock has it. A file of PyPI goes by its
@@ -204,7 +204,7 @@ func (p condaLockPackage) distribution() (lock.Distribution, error) {
 	default:
 		return d, fmt.Errorf("has the address %q; allowed are https:// and git+https://", p.URL)
 	}
-	return d, nil
+	return d, d.Check()
 }
 
 // requirementOf is a distribution as a pip line.

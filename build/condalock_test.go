@@ -105,6 +105,10 @@ func TestCondaLockRefused(t *testing.T) {
 		{"version: 1\n", "version: 2\n"}:                              "is of version 2",
 		{"h0755675_1_cpython.conda", "x"}:                             `11:3: package "python" has the address`,
 		{"https://download", "https://u:s3cr3t@dow"}:                  `39:3: package "torch" has a credential`,
+		{"md5: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "md5: ../x"}:        `26:3: package "tqdm" has the field md5, which is "../x"; allowed is 32 hexadecimal digits`,
+		{"sha256: ddddd", "sha256: xdddd"}:                            `39:3: package "torch" has the field hashes, which is "sha256:xddd`,
+		{"name: einops", `name: "a --pre"`}:                           `33:3: package "a --pre" has the field name, which is "a --pre"; allowed is a pip package's name`,
+		{"version: 0.8.0", `version: "1\n--index-url https://a"`}:     `33:3: package "einops" has the field version, which is`,
 		{"hash: {md5: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb}", "hash: {}"}: `26:3: package "tqdm" has no hash`,
 	} {
 		text := strings.ReplaceAll(condaLockFile, change[0], change[1])

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -116,6 +117,34 @@ func (l *Lock) check() []problem {
 		c.distribution(l, d, i)
 	}
 	return c.problems
+}
+
+// Check says what keeps a package from standing in a lock, or nil.
+func (p Package) Check() error {
+	c := &checker{}
+	c.place(p.Channel, "channel")
+	c.pkg(&Lock{Channels: []string{p.Channel}}, p, "", 0)
+	return c.first()
+}
+
+// Check says what keeps a distribution from standing in a lock, or nil.
+func (d Distribution) Check() error {
+	c := &checker{}
+	c.distribution(&Lock{Indexes: []string{d.Index}}, d, 0)
+	return c.first()
+}
+
+// first is the first problem by its field's own name.
+func (c *checker) first() error {
+	for _, p := range c.problems {
+		for _, step := range slices.Backward(p.path) {
+			if name, ok := step.(string); ok && name != "" {
+				return fmt.Errorf("has the field %s, which %s", name, p.message)
+			}
+		}
+		return errors.New(p.message)
+	}
+	return nil
 }
 
 func (c *checker) base(b Base) {
