@@ -30,6 +30,9 @@ APT = {
 }
 
 KNOWN = [(re.compile(pattern), remedy) for pattern, remedy in (
+    # https://docs.python.org/3/using/cmdline.html#envvar-PYTHONHOME; empty is as if it were not set.
+    (r"No module named 'encodings'",
+     "the base image sets PYTHONHOME, which leads Python to another one's modules: write \"variables: {PYTHONHOME: ''}\" into the environment file, or take another base image"),
     # https://github.com/pytorch/pytorch/issues/123097
     (r"undefined symbol: iJIT_NotifyEvent",
      'this torch needs an older MKL: add "- mkl<2024.1" to the conda packages'),

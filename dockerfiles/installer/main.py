@@ -51,7 +51,26 @@ def use_git():
         os.environ["GIT_TERMINAL_PROMPT"] = "0"  # nobody is there to answer
 
 
+# What a base image may set to steer uv and pip (NVIDIA's set PIP_CONSTRAINT), and
+# what steers every Python and conda.
+TOOLS_PREFIXES = ("UV_", "PIP_")
+PYTHON_PREFIXES = ("PYTHON", "CONDA_", "MAMBA_", "VIRTUAL_ENV")
+
+
+def forget_base(command, variables):
+    """Takes out of variables what would have the base image decide which packages are chosen, and how they are built.
+
+    The lock and the layers depend on what was asked for alone. The check tries
+    the image as a run has it, with what Python is told there.
+    """
+    prefixes = TOOLS_PREFIXES if command == "check" else TOOLS_PREFIXES + PYTHON_PREFIXES
+    for name in [name for name in variables if name.startswith(prefixes)]:
+        del variables[name]
+    variables["PIP_CONFIG_FILE"] = os.devnull  # the base's /etc/pip.conf
+
+
 def main(command, *arguments):
+    forget_base(command, os.environ)
     # Link scripts and build backends may write to their home; nothing of it
     # belongs in the image.
     os.environ["HOME"] = "/run/crun/home"

@@ -36,6 +36,7 @@ ANSWERS = [
     ("ImportError: /x/libgomp-d22c30c5.so.1.0.0: cannot allocate memory in static TLS block", "before torch"),
     ("Python was ended by SIGILL", "AVX"),
     ("ModuleNotFoundError: No module named 'sklearn'", "it needs sklearn"),
+    ("ModuleNotFoundError: No module named 'encodings'", "PYTHONHOME"),
 ]
 
 
