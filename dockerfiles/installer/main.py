@@ -51,9 +51,9 @@ def use_git():
         os.environ["GIT_TERMINAL_PROMPT"] = "0"  # nobody is there to answer
 
 
-# What a base image may set to steer uv and pip (NVIDIA's set PIP_CONSTRAINT), and
+# What a base image may set to steer uv, pip and git (NVIDIA's set PIP_CONSTRAINT), and
 # what steers every Python and conda.
-TOOLS_PREFIXES = ("UV_", "PIP_")
+TOOLS_PREFIXES = ("UV_", "PIP_", "GIT_")
 PYTHON_PREFIXES = ("PYTHON", "CONDA_", "MAMBA_", "VIRTUAL_ENV")
 
 
@@ -66,7 +66,8 @@ def forget_base(command, variables):
     prefixes = TOOLS_PREFIXES if command == "check" else TOOLS_PREFIXES + PYTHON_PREFIXES
     for name in [name for name in variables if name.startswith(prefixes)]:
         del variables[name]
-    variables["PIP_CONFIG_FILE"] = os.devnull  # the base's /etc/pip.conf
+    variables["PIP_CONFIG_FILE"] = os.devnull  # not the base's /etc/pip.conf
+    variables["GIT_CONFIG_NOSYSTEM"] = "1"  # nor its /etc/gitconfig
 
 
 def main(command, *arguments):
