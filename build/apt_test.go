@@ -186,6 +186,19 @@ func (b brokenOnce) Image(ctx context.Context, job buildkit.Job, names []string)
 	return b.solver.Image(ctx, job, names)
 }
 
+func TestAptArchivesAreAskedOnceMore(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	e.apt = failed("archive", "no route")
+	var said notes
+	_, err := Build(t.Context(), solver{e}, e, Request{Project: openWithApt(t, file, "libgl1"), Notes: said.add})
+	if err == nil || !strings.HasPrefix(err.Error(), "profiles.yaml:3:8: no route\n") {
+		t.Errorf("the error is %v", err)
+	}
+	if len(e.askedApt()) != 2 || !strings.Contains(strings.Join(said.lines, "\n"), "trying once more") {
+		t.Errorf("%d solves; it says %q", len(e.askedApt()), said.lines)
+	}
+}
+
 func TestAptErrorsNameThePlace(t *testing.T) {
 	file, e := write(t, environmentFile), newEngine(t)
 	e.apt = failed("apt", "the archives have no libgl2")

@@ -70,7 +70,7 @@ func (p *Project) noSolution(f failure) error {
 	switch f.Kind {
 	case "base":
 		return fmt.Errorf("%s: no image can be made of this base image: %s", p.Options.Base, f.Text)
-	case "apt":
+	case "apt", "archive":
 		return p.aptError(f.Text)
 	}
 	text := environment.Redact(strings.TrimPrefix(f.Text, "Cannot solve the request because of: "))

@@ -205,11 +205,13 @@ func (b *builder) ask(ctx context.Context, job buildkit.Job, resolve string) (an
 	return answer, s, nil
 }
 
-// unreachable tells whether a channel or an index did not answer. One that
-// refuses does answer.
+// unreachable tells whether a channel, an index or the base image's package
+// archives did not answer. One that refuses does answer.
 func (s *solution) unreachable() bool {
-	return s.Failure != nil && (s.Failure.Kind == "channel" || s.Failure.Kind == "index") &&
-		!strings.Contains(s.Failure.Text, "HTTP status ")
+	if s.Failure == nil || strings.Contains(s.Failure.Text, "HTTP status ") {
+		return false
+	}
+	return slices.Contains([]string{"channel", "index", "archive"}, s.Failure.Kind)
 }
 
 // newLock is the lock of the project's request, without packages.

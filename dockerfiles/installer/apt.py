@@ -22,6 +22,12 @@ GONE = "the package archive no longer has "
 
 class Refused(Exception):
     """The packages cannot be had; the text says why."""
+    kind = "apt"
+
+
+class Unreachable(Refused):
+    """The archives do not answer."""
+    kind = "archive"
 
 
 @contextlib.contextmanager
@@ -56,7 +62,7 @@ def archives():
         fcntl.flock(lock, fcntl.LOCK_EX)
         result = run("update")
         if result.returncode:
-            raise Refused("the lists of the base image's package archives cannot be fetched:\n" + complaints(result.stdout))
+            raise Unreachable("the lists of the base image's package archives cannot be fetched:\n" + complaints(result.stdout))
         yield run
 
 
@@ -96,7 +102,7 @@ def solve_request(request):
     try:
         return {"apt": solve(request["apt"])}
     except Refused as error:
-        return {"failure": {"kind": "apt", "text": str(error)}}
+        return {"failure": {"kind": error.kind, "text": str(error)}}
 
 
 def solve(wanted):
