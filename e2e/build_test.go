@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -125,11 +124,12 @@ func eachFile(ts *testscript.TestScript, ref string, fn func(name string, layer 
 			return
 		}
 		ts.Check(err)
-		if !strings.HasSuffix(entry.Name, "layer.tar") {
-			fn(entry.Name, false, outer)
+		content, layer := openLayer(ts, entry, outer)
+		if !layer {
+			fn(entry.Name, false, content)
 			continue
 		}
-		inner := tar.NewReader(outer)
+		inner := tar.NewReader(content)
 		for {
 			file, err := inner.Next()
 			if errors.Is(err, io.EOF) {
@@ -235,7 +235,7 @@ func cmdIndex(ts *testscript.TestScript, neg bool, args []string) {
 	name, version := args[1], args[2]
 	suffix := "-" + version + "-py3-none-any.whl"
 	wheels := map[string][]byte{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := newServer(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		folder, file := path.Split(r.URL.Path)
 		project := path.Base(folder)
@@ -281,7 +281,7 @@ func cmdChannel(ts *testscript.TestScript, neg bool, args []string) {
 			"sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(file))), "md5": fmt.Sprintf("%x", md5.Sum([]byte(file))), "size": 1,
 		}
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := newServer(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		subdir, file := path.Split(r.URL.Path)
 		if file != "repodata.json" {
 			http.NotFound(w, r)
@@ -300,7 +300,7 @@ func cmdChannel(ts *testscript.TestScript, neg bool, args []string) {
 func cmdLocked(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, args, 1, "locked VARIABLE")
 	behind := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: ts.Getenv("CRUN_E2E_REGISTRY")})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := newServer(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "user" || password != "s3cr3t-password" {
 			w.Header().Set("WWW-Authenticate", `Basic realm="e2e"`)
 			w.WriteHeader(http.StatusUnauthorized)

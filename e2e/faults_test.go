@@ -60,7 +60,7 @@ func cmdFaulty(ts *testscript.TestScript, neg bool, args []string) {
 	var channel http.Handler = mux
 	f := &faultyServer{mode: "none"}
 	stop := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := newServer(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		mode := f.mode
 		if mode != "none" && !f.path.MatchString(r.URL.Path) {

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"archive/tar"
+	"bufio"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -38,8 +40,10 @@ func cmdLayers(ts *testscript.TestScript, neg bool, args []string) {
 		switch {
 		case file.Name == "manifest.json":
 			ts.Check(json.NewDecoder(outer).Decode(&manifest))
-		case strings.HasSuffix(file.Name, "layer.tar"):
-			lists[file.Name] = listLayer(ts, outer)
+		default:
+			if content, layer := openLayer(ts, file, outer); layer {
+				lists[file.Name] = listLayer(ts, content)
+			}
 		}
 	}
 	var all strings.Builder
@@ -49,6 +53,25 @@ func cmdLayers(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(all.String()), 0o644))
+}
+
+// openLayer gives the content of a saved image's file: of a layer its tar.
+// Since Docker 25 the archive is an OCI layout, whose blobs are layers or JSON;
+// the containerd store keeps layers compressed.
+func openLayer(ts *testscript.TestScript, file *tar.Header, content io.Reader) (_ io.Reader, layer bool) {
+	buffered := bufio.NewReader(content)
+	magic, _ := buffered.Peek(2)
+	switch {
+	case file.Typeflag != tar.TypeReg || len(magic) == 0 || magic[0] == '{':
+		return buffered, false
+	case !strings.HasSuffix(file.Name, "layer.tar") && !strings.HasPrefix(file.Name, "blobs/"):
+		return buffered, false
+	case string(magic) == "\x1f\x8b":
+		unpacked, err := gzip.NewReader(buffered)
+		ts.Check(err)
+		return unpacked, true
+	}
+	return buffered, true
 }
 
 // listLayer gives a line for each entry of a layer, in its order.

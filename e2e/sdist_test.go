@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,7 +25,7 @@ func cmdSdist(ts *testscript.TestScript, neg bool, args []string) {
 	for _, folder := range args[1:] {
 		archives[filepath.Base(folder)+".tar.gz"] = sourceArchive(ts, ts.MkAbs(folder))
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := newServer(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		folder, file := path.Split(r.URL.Path)
 		project := path.Base(folder)
 		switch {

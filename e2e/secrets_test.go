@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -60,7 +59,7 @@ func cmdGuard(ts *testscript.TestScript, neg bool, args []string) {
 		channel.ServeHTTP(w, r)
 	})))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusForbidden) })
-	server := httptest.NewServer(mux)
+	server := newServer(ts, mux)
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], strings.TrimPrefix(server.URL, "http://"))
 }

@@ -48,4 +48,7 @@ say "importing $BASE_IMAGE"
 query="fromSrc=-&repo=${BASE_IMAGE%:*}&tag=${BASE_IMAGE##*:}"
 query+="&changes=CMD%20%5B%22bash%22%5D&changes=LABEL%20dev.crun.base%3D$recipe"
 answer=$(engine POST "/images/create?$query" -T "$tar" 2>&1) || die "the engine can't be reached: $answer"
+# Podman gives what it imports no tag but latest.
+id=$(grep -o 'sha256:[0-9a-f]*' <<<"$answer" | tail -n 1)
+[ -z "$id" ] || engine POST "/images/$id/tag?repo=${BASE_IMAGE%:*}&tag=${BASE_IMAGE##*:}" >/dev/null
 present || die "the engine didn't take the image: $answer"

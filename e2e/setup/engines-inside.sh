@@ -1,0 +1,32 @@
+# Run by engines.sh in namespaces of its own: makes the tree the root and becomes the engine.
+# shellcheck shell=bash
+set -euo pipefail
+mount --bind "$TREE" "$TREE"
+for place in proc sys dev; do mount --rbind /$place "$TREE/$place"; done
+mount -t tmpfs -o mode=755 tmpfs "$TREE/run"
+for place in $HOMES; do
+	mkdir -p "$TREE$place"
+	mount --rbind "$place" "$TREE$place"
+done
+cat /etc/resolv.conf >"$TREE/etc/resolv.conf"
+for _ in $(seq 100); do ip link show up0 >/dev/null 2>&1 && break; sleep 0.1; done
+ip link set lo up
+ip address add "${GATEWAY%.*.*}.255.$NUMBER/16" dev up0
+ip link set up0 up
+ip route add default via "$GATEWAY"
+# Not chroot: a process in one may make no user namespace, which a rootless engine is made of.
+cd "$TREE"
+mkdir -p .host
+pivot_root . .host
+umount -l /.host
+rmdir /.host
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+common="--host=unix://$SOCKET --bip=10.231.$NUMBER.1/24 --data-root=/var/lib/docker --exec-root=/run/docker --pidfile=/run/docker.pid"
+case $NAME in
+podman) exec podman --cgroup-manager=cgroupfs --runtime=runc system service --time=0 "unix://$SOCKET" ;;
+docker-rootless)
+	id tester >/dev/null 2>&1 || useradd -m -s /bin/bash tester
+	;;
+*-containerd) exec dockerd $common --config-file=<(echo '{"features":{"containerd-snapshotter":true}}') ;;
+*) exec dockerd $common ;;
+esac
