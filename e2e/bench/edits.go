@@ -19,6 +19,13 @@ func edits(crun, only string) error {
 	fmt.Println("\n| edit | | seconds | ratio to crun | down | exported | image |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
 	var details []string
+	// Also of what was measured before a later step failed.
+	defer func() {
+		fmt.Println("\nWhere crun's time goes:")
+		for _, line := range details {
+			fmt.Println("- " + line)
+		}
+	}()
 	step := func(what string, e environment, before *environment, kinds []string) error {
 		if only != "" && only != what {
 			return nil
@@ -66,10 +73,6 @@ func edits(crun, only string) error {
 	}
 	if err := step("one heavy package", start.with("tqdm==4.66.5", "tqdm==4.66.3"), ref(without.with("tqdm==4.66.5", "tqdm==4.66.3")), both); err != nil {
 		return err
-	}
-	fmt.Println("\nWhere crun's time goes:")
-	for _, line := range details {
-		fmt.Println("- " + line)
 	}
 	return nil
 }

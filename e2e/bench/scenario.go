@@ -62,8 +62,9 @@ type workshop struct {
 	folder  string // of everything that is written
 	machine machine
 	traffic *traffic
-	name    string // no other bench's: of the environment, the caches and the images
-	modules string // what is imported as a check
+	name    string              // no other bench's: of the environment, the caches and the images
+	modules string              // what is imported as a check
+	made    map[string][]string // ids of the images that were built by hand, by kind
 }
 
 // cost is what a build took.
@@ -89,7 +90,7 @@ func newWorkshop(crun, name, modules string) (*workshop, error) {
 		return nil, err
 	}
 	name += "-" + strings.ToLower(fmt.Sprintf("%x", time.Now().Unix()))
-	w := &workshop{crun: crun, folder: folder, machine: machine, traffic: traffic, name: name, modules: modules}
+	w := &workshop{crun: crun, folder: folder, machine: machine, traffic: traffic, name: name, modules: modules, made: map[string][]string{}}
 	config := fmt.Sprintf("base: %s\ntoolbox_base: %s\ncache_domain: %s\nmirrors:\n  conda: {conda-forge: %q}\n  pip: {index_url: %q}\n",
 		machine.Base, machine.Base, name, traffic.channel(), traffic.index())
 	return w, errorOr(
@@ -130,7 +131,11 @@ func (w *workshop) close() {
 // the build cache.
 func (w *workshop) forget(kinds ...string) {
 	for _, kind := range kinds {
-		_ = exec.Command(docker(), "image", "rm", w.tag(kind)).Run()
+		// An image whose tag has gone to the next one would keep its part of the cache.
+		for _, id := range w.made[kind] {
+			_ = exec.Command(docker(), "image", "rm", "-f", id).Run()
+		}
+		delete(w.made, kind)
 	}
 	found, err := endpoint.Find(endpoint.Options{Getenv: os.Getenv})
 	if err != nil {
@@ -210,6 +215,11 @@ func (w *workshop) byHand(kind string, e environment) (cost, error) {
 		return cost{}, fmt.Errorf("docker build of the plain Dockerfile: %w\n%s", err, tail(out.Bytes()))
 	}
 	c := cost{time: time.Since(start), down: w.traffic.bytes() - down}
+	id, err := exec.Command(docker(), "image", "inspect", "-f", "{{.Id}}", tag).Output()
+	if err != nil {
+		return cost{}, fmt.Errorf("asking for the id of %s: %w", tag, err)
+	}
+	w.made[kind] = append(w.made[kind], strings.TrimSpace(string(id)))
 	return c, c.measure(tag, before)
 }
 
