@@ -237,7 +237,7 @@ func (d *Doctor) defaultIndex(ctx context.Context) (string, error) {
 
 // inside tries the sources from a step of a build.
 func (d *Doctor) inside(ctx context.Context, sources []source, tried func(Tried)) error {
-	job, err := d.job(ctx, "trying the sources from inside a build", dockerfiles.StageSolution)
+	job, err := d.job(ctx, "trying the sources from inside a build", dockerfiles.StageProbe)
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (e *engine) File(_ context.Context, job buildkit.Job, path, resolve string)
 	if resolve != "" {
 		e.resolved = append(e.resolved, resolve)
 	}
-	if path != dockerfiles.SolutionFile || job.Target != dockerfiles.StageSolution {
+	if path != dockerfiles.SolutionFile || job.Target != dockerfiles.StageSolve {
 		e.t.Errorf("asked for %s of stage %s", path, job.Target)
 	}
 	if !job.Anew || !strings.Contains(job.Dockerfile, " AS solve\nARG "+buildkit.ArgAnew+"\n") {

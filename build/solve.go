@@ -169,7 +169,7 @@ func (b *builder) solvePip(ctx context.Context, l *lock.Lock, k kept) error {
 // choose asks the stage StageSolve of context and says what it notes.
 func (b *builder) choose(ctx context.Context, title string, context *dockerfiles.Context, resolve string) (buildkit.Answer, solution, error) {
 	job := b.job(title, context)
-	job.Target = dockerfiles.StageSolution
+	job.Target = dockerfiles.StageSolve
 	// What a channel serves may have changed since the last time.
 	job.Anew = true
 	answer, s, err := b.ask(ctx, job, resolve)

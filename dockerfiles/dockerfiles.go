@@ -35,9 +35,7 @@ type Context struct {
 
 // Stages of the Dockerfiles.
 const (
-	// StageSolution holds SolutionFile alone.
-	StageSolution = "solution"
-	// StageSolve is the stage that chooses. Its ARG CRUN_ANEW, of another value
+	// StageSolve is the stage that chooses, and leaves SolutionFile. Its ARG CRUN_ANEW, of another value
 	// each time, keeps it from the cache.
 	StageSolve = "solve"
 	// StageImage is the image.
@@ -47,7 +45,7 @@ const (
 	StageCheck = "check"
 )
 
-// Files of the contexts and of the stage StageSolution.
+// Files of the contexts and of the stage StageSolve.
 const (
 	RequestFile  = "request.json"
 	SolutionFile = "/solution.json"

@@ -9,7 +9,7 @@ type Probe struct {
 }
 
 // Of the Dockerfile that RenderProbe writes: SecretProbe has an address a line;
-// ProbeFile of StageSolution has for each a line "try CODE MILLISECONDS" with
+// ProbeFile of StageProbe has for each a line "try CODE MILLISECONDS" with
 // apt's words behind it, first for apt's own sources, and behind "sources" those;
 // IndexFile of StageIndex is the address that pip asks by itself.
 const (

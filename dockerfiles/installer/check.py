@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 from packaging.utils import canonicalize_name
@@ -28,23 +29,37 @@ ALWAYS = ("torch", "numpy")
 
 
 class Probe:
-    """One process of the environment's Python, and what it has told."""
+    """One process of the environment's Python, and what it has told.
 
-    def __init__(self, python, *arguments, step_time=None):
+    It starts at once: by the time somebody knows what is to be tried, it is up.
+    """
+
+    def __init__(self, python):
         self.results, self.facts = [], {}  # results: (name, error or None, version)
         self.running = None  # what it was at when it died
         self.ended = False
         self.end = ""  # how it died, "" for an orderly end
-        with tempfile.TemporaryFile() as output:
-            self.follow(python, arguments, output, step_time or STEP_TIME)
-
-    def follow(self, python, arguments, output, step_time):
-        reader, writer = os.pipe()
+        self.stdout = tempfile.TemporaryFile()
+        self.told, writer = os.pipe()
+        reader, self.asked = os.pipe()
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONFAULTHANDLER": "1"}
-        process = subprocess.Popen(
-            [python, "-s", PROBE, str(writer), *arguments], pass_fds=[writer], env=environment,
-            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        self.process = subprocess.Popen(
+            [python, "-s", PROBE, str(reader), str(writer)], pass_fds=[reader, writer], env=environment,
+            stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=subprocess.STDOUT, start_new_session=True)
+        os.close(reader)
         os.close(writer)
+
+    def attempt(self, modules, more=()):
+        """Has it try modules and more, and follows it to its end. A process does this once."""
+        try:
+            with open(self.asked, "w", encoding="ascii") as file:
+                json.dump({"modules": list(modules), "more": list(more)}, file)
+        except BrokenPipeError:
+            pass  # it did not come up; its end says why
+        with self.stdout as output:
+            self.follow(self.process, self.told, output, STEP_TIME)
+
+    def follow(self, process, reader, output, step_time):
         buffer, shown = b"", 0
         late = False
         while True:
@@ -117,12 +132,13 @@ def tail(output, start):
     return os.pread(output.fileno(), size - start, start).decode("utf-8", "replace")
 
 
-def try_all(python, modules, more=()):
+def try_all(python, modules, more=(), probe=None):
     """Name to (error or None, version) of all that was tried, what torch says
-    of itself, and how the last process ended."""
+    of itself, and how the last process ended. probe is one that is up."""
     found, facts, left, end = {}, {}, list(modules), ""
     while left or more:
-        probe = Probe(python, *left, "--", *more)
+        probe = probe or Probe(python)
+        probe.attempt(left, more)
         for name, error, version in probe.results:
             found[name] = (error, version)
         facts.update(probe.facts)
@@ -132,10 +148,32 @@ def try_all(python, modules, more=()):
             end = probe.end
         elif left:
             found.setdefault(left[0], ({"reason": probe.end, "text": probe.output, "trace": probe.output}, ""))
+        probe = None
         left = [name for name in left if name not in found]
         if not left:
             break  # and what is left of more is past what it died of
     return found, facts, end
+
+
+class Metadata(threading.Thread):
+    """What the packages say of themselves, read beside the imports."""
+
+    def __init__(self, checked):
+        super().__init__()
+        self.checked, self.failure = checked, None
+        self.start()
+
+    def run(self):
+        try:
+            self.conflicts = pypi.conflicts(self.checked.python)
+            self.overwritten = overwritten(self.checked.conda, self.checked.pip)
+        except BaseException as error:
+            self.failure = error
+
+    def wait(self):
+        self.join()
+        if self.failure:
+            raise self.failure
 
 
 class Check:
@@ -143,24 +181,27 @@ class Check:
         self.request = request
         self.python = request.get("python") or find_python(request.get("prefix"))
         self.prefix = request.get("prefix") or os.path.dirname(os.path.dirname(self.python))
+        self.probe = Probe(self.python)
         self.conda, self.pip = conda_packages(self.prefix), distributions(self.prefix)
         self.modules, self.torch = [], None
         self.fatal = []
 
     def run(self):
         begun = time.monotonic()
+        metadata = Metadata(self)
         wanted = self.wanted()
         more = ["libraries", "tensor"] + (["loader"] if self.request["mode"] == "full" else [])
-        found, facts, end = try_all(self.python, wanted, more if "torch" in wanted else [])
+        found, facts, end = try_all(self.python, wanted, more if "torch" in wanted else [], self.probe)
         for module in wanted:
             self.report(module, *wanted[module], *found[module])
         if facts:
             self.report_torch(facts, {name: what for name, what in found.items() if name not in wanted})
         if end:
             self.report_end(end, wanted)
+        metadata.wait()
         return {
             "mode": self.request["mode"], "modules": self.modules, "torch": self.torch,
-            "conflicts": self.conflicts(), "overwritten": overwritten(self.conda, self.pip),
+            "conflicts": self.conflicts(metadata.conflicts), "overwritten": metadata.overwritten,
             "seconds": round(time.monotonic() - begun, 1),
         }
 
@@ -243,13 +284,12 @@ class Check:
         built = f"torch is built for CUDA {facts['cuda']}" if facts["cuda"] else "torch is built for CPUs"
         print(f"{built}; {self.torch['libraries']} of its libraries load", flush=True)
 
-    def conflicts(self):
+    def conflicts(self, lines):
         """What pip's packages say against others, or others against them.
 
         Conda's own are often at odds with their Python metadata, without harm:
         those are only shown.
         """
-        lines = pypi.conflicts(self.python)
         for line in lines:
             print(line, flush=True)
         ours = {name for name, package in self.pip.items() if package.kind == "pip"}

@@ -1,13 +1,8 @@
 """What all parts of the installer share."""
-import base64
 import functools
 import json
-import netrc
 import os
 import re
-import urllib.error
-import urllib.parse
-import urllib.request
 
 
 TOOLS = "/run/crun/toolbox/opt/crun"
@@ -20,6 +15,11 @@ EXTRA_INDEX = "an-index-of-config.yaml"
 
 class Failure(Exception):
     """Something that a person can understand and act on."""
+
+
+def failure(kind, text, **more):
+    """The answer that there is no solution, as build/solve.go reads it."""
+    return {"failure": {"kind": kind, "text": text, **more}}
 
 
 class Sources:
@@ -161,6 +161,13 @@ def to_environment(arguments, variables):
 
 def refusal(url):
     """What a server says to a request for url in the place of an answer, or ""."""
+    # Here, for they take long to load and hardly a step needs them.
+    import base64
+    import netrc
+    import urllib.error
+    import urllib.parse
+    import urllib.request
+
     scheme, separator, rest = url.partition("://")
     account, _, place = rest.rpartition("@")
     request = urllib.request.Request(scheme + separator + place)

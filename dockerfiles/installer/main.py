@@ -18,7 +18,6 @@ one line that starts with "crun: " and exit code 1.
 import json
 import os
 import sys
-import traceback
 
 sys.path.insert(0, "/run/crun/toolbox/opt/crun/site-packages")
 
@@ -92,10 +91,12 @@ def main(command, *arguments):
         with open(solution, "w", encoding="utf-8") as file:
             json.dump(apt.solve_request(read(request)), file)
     elif command in ("solve", "solve-pip"):
-        import solve
-
+        if command == "solve":
+            from solve import solve
+        else:
+            from solvepip import solve
         request, solution = arguments
-        answer = (solve.solve if command == "solve" else solve.solve_pip)(read(request))
+        answer = solve(read(request))
         with open(solution, "w", encoding="utf-8") as file:
             json.dump(answer, file)
     elif command == "apt":
@@ -134,6 +135,8 @@ def run():
         print("crun: " + sources.public(str(failure)), flush=True)
         return 1
     except BaseException:
+        import traceback
+
         print(sources.public(traceback.format_exc()), file=sys.stderr)
         return 1
     return 0

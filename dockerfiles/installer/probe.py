@@ -1,12 +1,13 @@
-"""Tries things in the environment's own Python: probe.py FD MODULE... -- WHAT...
+"""Tries things in the environment's own Python: probe.py ASKED TOLD
 
-imports the modules one after the other and then, where torch could be, tries
+reads {"modules": [...], "more": [...]} from the file descriptor ASKED, imports
+the modules one after the other and then, where torch could be, tries what more names:
 
     libraries   torch's libraries
     tensor      a tensor of a numpy array
     loader      two workers of a DataLoader
 
-What comes of it goes to the file descriptor FD, as a line of JSON each, before
+What comes of it goes to the file descriptor TOLD, as a line of JSON each, before
 the next thing is tried: whoever reads it knows where this process died. It runs
 on any Python that an environment may have, 2.7 to the newest.
 """
@@ -17,7 +18,7 @@ import traceback
 
 
 def tell(**what):
-    os.write(FD, (json.dumps(what) + "\n").encode("ascii"))
+    os.write(TOLD, (json.dumps(what) + "\n").encode("ascii"))
 
 
 def attempt(name, function):
@@ -79,11 +80,13 @@ def loader():
 
 
 if __name__ == "__main__":
-    FD, split = int(sys.argv[1]), sys.argv.index("--")
+    TOLD = int(sys.argv[2])
     sys.path.pop(0)  # this file's own folder, whose names are not the environment's
-    for module in sys.argv[2:split]:
+    with os.fdopen(int(sys.argv[1])) as file:
+        asked = json.load(file)
+    for module in map(str, asked["modules"]):
         attempt(module, lambda: imported(module))
-    more = sys.argv[split + 1:] if "torch" in sys.modules else []
+    more = asked["more"] if "torch" in sys.modules else []
     if "libraries" in more:
         facts()
         load_libraries()

@@ -1,4 +1,4 @@
-"""Choosing the exact packages of an environment."""
+"""Choosing the exact conda packages of an environment."""
 import glob
 import os
 import re
@@ -6,8 +6,7 @@ import re
 from rattler.exceptions import FetchRepoDataError, GatewayError, SolverError
 
 import conda
-import pypi
-from common import Failure, sources
+from common import Failure, failure, sources
 
 
 def solve(request):
@@ -42,22 +41,6 @@ def solve(request):
     except (GatewayError, FetchRepoDataError) as error:
         return failure("channel", conda.explain(error))
     return answer
-
-
-def solve_pip(request):
-    """The pip packages around what conda brings, which is installed; or a failure."""
-    notes = []
-    try:
-        packages = pypi.compile_requirements(request, request["prefix"], notes)
-    except pypi.Unreachable as error:
-        return failure("index", str(error))
-    except pypi.NoSolution as error:
-        return failure("pip", str(error), **error.more)
-    return {"notes": notes, "pip": packages, "indexes": [sources.index_name(url) for url in request["indexes"]]}
-
-
-def failure(kind, text, **more):
-    return {"failure": {"kind": kind, "text": text, **more}}
 
 
 def miniconda(request, question, notes):

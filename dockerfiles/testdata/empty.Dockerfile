@@ -29,6 +29,8 @@ RUN --mount=type=tmpfs,target=/run \
     python3 -m pip install -q --root-user-action=ignore --no-deps --require-hashes --no-cache-dir --disable-pip-version-check \
         --target /opt/crun/site-packages -r /run/crun/toolbox.txt
 COPY installer /opt/crun/installer
+# What is compiled here is not at each start; the files never change.
+RUN : 'compile the tools' && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/crun/installer
 
 FROM debian AS image
 ENV PATH=/opt/conda/bin:$PATH \

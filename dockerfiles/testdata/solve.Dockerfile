@@ -29,6 +29,8 @@ RUN --mount=type=tmpfs,target=/run \
     python3 -m pip install -q --root-user-action=ignore --no-deps --require-hashes --no-cache-dir --disable-pip-version-check \
         --target /opt/crun/site-packages -r /run/crun/toolbox.txt
 COPY installer /opt/crun/installer
+# What is compiled here is not at each start; the files never change.
+RUN : 'compile the tools' && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/crun/installer
 
 FROM crun-local/bookworm:base AS solve
 ARG CRUN_ANEW
@@ -41,8 +43,4 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=request.json,target=/run/crun/request.json \
     : 'choose the conda packages' && \
-    /run/crun/toolbox/opt/crun/installer/start solve /run/crun/request.json /solution.json && \
-    echo "$CRUN_ANEW" > /crun-asked
-
-FROM scratch AS solution
-COPY --from=solve /solution.json /crun-asked /
+    /run/crun/toolbox/opt/crun/installer/start solve /run/crun/request.json /solution.json

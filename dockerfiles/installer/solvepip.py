@@ -1,0 +1,15 @@
+"""Choosing the exact pip packages of an environment: apart from conda's, for rattler takes long to load."""
+import pypi
+from common import failure, sources
+
+
+def solve(request):
+    """The pip packages around what conda brings, which is installed; or a failure."""
+    notes = []
+    try:
+        packages = pypi.compile_requirements(request, request["prefix"], notes)
+    except pypi.Unreachable as error:
+        return failure("index", str(error))
+    except pypi.NoSolution as error:
+        return failure("pip", str(error), **error.more)
+    return {"notes": notes, "pip": packages, "indexes": [sources.index_name(url) for url in request["indexes"]]}
