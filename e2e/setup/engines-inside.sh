@@ -23,7 +23,11 @@ rmdir /.host
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 common="--host=unix://$SOCKET --bip=10.231.$NUMBER.1/24 --data-root=/var/lib/docker --exec-root=/run/docker --pidfile=/run/docker.pid"
 case $NAME in
-podman) exec podman --cgroup-manager=cgroupfs --runtime=runc system service --time=0 "unix://$SOCKET" ;;
+podman)
+	# Podman asks for 1048576 processes in each container, which one that may not raise limits cannot give.
+	printf '[containers]\ndefault_ulimits = ["nproc=%s:%s", "nofile=%s:%s"]\n' \
+		"$(ulimit -Hu)" "$(ulimit -Hu)" "$(ulimit -Hn)" "$(ulimit -Hn)" | sed 's/unlimited/-1/g' >/etc/containers/containers.conf
+	exec podman --cgroup-manager=cgroupfs --runtime=runc system service --time=0 "unix://$SOCKET" ;;
 docker-rootless)
 	id tester >/dev/null 2>&1 || useradd -m -s /bin/bash tester
 	;;

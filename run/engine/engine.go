@@ -85,6 +85,7 @@ type Facts struct {
 	DataRoot        string
 	// MaxRlimits is what the engine may raise nofile, memlock and stack to, by
 	// these names, with -1 for "at will"; a name that is missing is not known.
+	// Of Podman, nproc is there too: where nobody asks, it asks for 1048576.
 	MaxRlimits map[string]int64
 }
 

@@ -188,7 +188,8 @@ type Host struct {
 	// is made in, or "" where none is configured.
 	ScratchRoot string
 	// MaxRlimits is what the daemon may raise nofile, memlock and stack to, by
-	// these names, or Unlimited; a name that is missing is not known.
+	// these names, or Unlimited; a name that is missing is not known. nproc is
+	// there where the engine asks for more than it may give by itself.
 	MaxRlimits map[string]int64
 }
 

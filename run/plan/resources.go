@@ -164,6 +164,11 @@ func (m *maker) processes() {
 			m.at("address_space"), FormatBytes(*as), FormatBytes(minAddressSpace))
 	}
 	m.rlimit("address_space", "RLIMIT_AS", l.AddressSpace)
+	// No limit of ours (pids is), but an engine's that otherwise asks for more
+	// than it may give.
+	if most, known := m.req.Host.MaxRlimits["nproc"]; known && most != Unlimited {
+		m.rlimit("nproc", "RLIMIT_NPROC", &most)
+	}
 }
 
 // wish sets a limit that is raised for the run's good. What the daemon may not

@@ -114,8 +114,11 @@ func setGPUs(f *engine.Facts, nvidia bool) {
 // does.
 func (f *localFacts) addLocal(ep endpoint.Endpoint, info system.Info, m machine) {
 	f.Swap = m.swap()
-	if u, err := url.Parse(ep.Host); err == nil && u.Scheme == "unix" && f.Name != "Podman" {
+	if u, err := url.Parse(ep.Host); err == nil && u.Scheme == "unix" {
 		f.MaxRlimits = m.maxRlimits(strings.TrimPrefix(ep.Host, "unix://"), f.Rootless)
+		if f.Name != "Podman" { // which alone sets it where nobody asks
+			delete(f.MaxRlimits, "nproc")
+		}
 	}
 	if f.GPUDriver != "" {
 		return

@@ -119,11 +119,12 @@ func TestMaxRlimits(t *testing.T) {
 	const limits = "Limit                     Soft Limit           Hard Limit           Units     \n" +
 		"Max stack size            8388608              unlimited            bytes     \n" +
 		"Max open files            1024                 20000                files     \n" +
-		"Max locked memory         8388608              8388608              bytes     \n"
+		"Max locked memory         8388608              8388608              bytes     \n" +
+		"Max processes             96365                96365                processes \n"
 	l, socket := listenUnix(t)
 	t.Cleanup(func() { l.Close() })
 	proc := "proc/" + strconv.Itoa(os.Getpid())
-	own := map[string]int64{"stack": -1, "nofile": 20000, "memlock": 8388608}
+	own := map[string]int64{"stack": -1, "nofile": 20000, "memlock": 8388608, "nproc": 96365}
 	for _, tc := range []struct {
 		name     string
 		files    map[string]string

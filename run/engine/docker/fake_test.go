@@ -73,6 +73,9 @@ func (d *fakeDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	path, ok := strings.CutPrefix(r.URL.Path, "/v"+d.api)
+	if podman, own := strings.CutPrefix(r.URL.Path, "/v4.0.0/libpod"); own {
+		path, ok = "/libpod"+podman, true
+	}
 	if !ok {
 		d.t.Errorf("%s %s: not in the version that was negotiated, %s", r.Method, r.URL.Path, d.api)
 	}

@@ -115,7 +115,7 @@ func (m machine) maxRlimits(socket string, rootless bool) map[string]int64 {
 
 // hardLimits reads /proc/PID/limits.
 func hardLimits(limits []byte) map[string]int64 {
-	names := map[string]string{"Max open files": "nofile", "Max locked memory": "memlock", "Max stack size": "stack"}
+	names := map[string]string{"Max open files": "nofile", "Max locked memory": "memlock", "Max stack size": "stack", "Max processes": "nproc"}
 	max := map[string]int64{}
 	s := bufio.NewScanner(bytes.NewReader(limits))
 	for s.Scan() {

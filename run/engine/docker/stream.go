@@ -40,7 +40,7 @@ func (e *Engine) attach(ctx context.Context, id string, options container.Attach
 	}
 	done := make(chan answer, 1)
 	go func() {
-		conn, err := e.api.ContainerAttach(ctx, id, options)
+		conn, err := e.attachable(ctx, id, options)
 		done <- answer{conn, err}
 	}()
 	select {
