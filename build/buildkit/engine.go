@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
 	docker "github.com/docker/docker/client"
@@ -26,7 +28,8 @@ type Engine struct {
 // Image is an image of the engine.
 type Image struct {
 	ID string
-	// Tags are NAME:TAG, Digests NAME@sha256:HEX as a registry has it.
+	// Tags are NAME:TAG, Digests NAME@sha256:HEX as a registry has it. Podman
+	// gives every image a digest, so there none is said.
 	Tags, Digests []string
 	Labels        map[string]string
 	// Platform is linux/amd64 or linux/arm64.
@@ -92,6 +95,15 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 	img := Image{
 		ID: found.ID, Tags: found.RepoTags, Digests: found.RepoDigests,
 		Platform: found.Os + "/" + found.Architecture,
+	}
+	if len(img.Digests) > 0 {
+		version, err := e.client.ServerVersion(ctx)
+		if err != nil {
+			return Image{}, e.failure(ctx, "asking the engine for its version", err)
+		}
+		if slices.ContainsFunc(version.Components, func(c types.ComponentVersion) bool { return strings.HasPrefix(c.Name, "Podman") }) {
+			img.Digests = nil
+		}
 	}
 	if found.Config != nil {
 		img.Labels, img.User = found.Config.Labels, found.Config.User
