@@ -69,5 +69,8 @@ func (p *Project) checkPlatform(image buildkit.Image) error {
 	return nil
 }
 
+// DockerPlatform is Docker's name of a platform that a lock has: linux/amd64 of linux-64.
+func DockerPlatform(platform string) string { return platforms[platform] }
+
 // platforms are Docker's names of conda's platforms.
 var platforms = map[string]string{"linux-64": "linux/amd64", "linux-aarch64": "linux/arm64"}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/lock"
@@ -168,6 +169,9 @@ func (p *Project) outdated(base baseImage) string {
 		if p.LockError != nil {
 			return p.LockFile + " cannot be read"
 		}
+		if len(p.otherPlatforms) > 0 {
+			return fmt.Sprintf("%s has packages for %s, and none for %s", p.LockFile, strings.Join(p.otherPlatforms, ", "), p.Options.Platform)
+		}
 		return "there is no " + p.LockFile
 	case p.Lock.Key != p.Request.Key():
 		if changed := lock.Explain(p.Lock.Request, p.Request); changed != "" {
@@ -204,7 +208,7 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 		if reason == "" {
 			reason = "--no-cache"
 		}
-		if (p.Lock != nil || p.LockError != nil) && reason != request.Said {
+		if (p.Lock != nil || p.LockError != nil || len(p.otherPlatforms) > 0) && reason != request.Said {
 			request.Notes("choosing the packages anew: " + reason)
 		}
 		solved, err := b.solve(ctx, base, Update{All: request.NoCache})
@@ -227,7 +231,22 @@ func (b *builder) writeLock(l *lock.Lock) error {
 		b.request.Notes(unwritten.Error() + ": the next build chooses the packages again")
 		return nil
 	}
+	b.noteOtherPlatforms()
 	return err
+}
+
+// noteOtherPlatforms tells of platforms whose packages are of another state of
+// the files: choosing theirs takes a builder that can run their programs.
+func (b *builder) noteOtherPlatforms() {
+	for _, platform := range b.project.otherPlatforms {
+		options := b.project.Options
+		options.Platform = platform
+		other, err := Open(b.project.File, options)
+		if err != nil || CheckLock(other) != nil {
+			b.request.Notes(fmt.Sprintf("%s: the packages for %s are those of another state of %s: crun lock --platform %s brings them up to date",
+				b.project.LockFile, platform, b.project.File, platforms[platform]))
+		}
+	}
 }
 
 // image builds the image of the project's lock.

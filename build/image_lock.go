@@ -10,13 +10,14 @@ import (
 	"crun.dev/crun/dockerfiles"
 )
 
-// ReadLock reads a lock. The error is an fs.ErrNotExist where there is none.
-func ReadLock(file string) (*lock.Lock, error) {
+// ReadLocks reads a crun.lock, one lock or more, each of another platform. The
+// error is an fs.ErrNotExist where there is none.
+func ReadLocks(file string) ([]*lock.Lock, error) {
 	data, err := readLockFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return lock.Parse(data, file)
+	return lock.ParseFile(data, file)
 }
 
 // FileReader reads files of images. *buildkit.Engine is one.

@@ -68,10 +68,12 @@ type Project struct {
 	Findings       []environment.Finding
 	Options        Options
 	Request        lock.Request
-	// Lock is what LockFile holds, nil where there is none that can be read;
-	// LockError says why, where there is one that cannot.
+	// Lock is what LockFile holds for the platform, nil where there is none
+	// that can be read; LockError says why, where there is one that cannot.
 	Lock      *lock.Lock
 	LockError error
+	// otherPlatforms are those that LockFile has packages for as well.
+	otherPlatforms []string
 	// folder is File's, absolute; local is what lies on this machine.
 	folder string
 	local  []local
@@ -258,19 +260,17 @@ func checkPython(env *environment.Environment, python string) error {
 
 // readLock reads the lock, if there is one.
 func (p *Project) readLock() {
-	p.Lock, p.LockError = nil, nil
+	p.Lock, p.LockError, p.otherPlatforms = nil, nil, nil
 	defer p.settleCUDA()
 	if p.LockFile == "" {
 		return
 	}
-	data, err := readLockFile(p.LockFile)
+	locks, err := ReadLocks(p.LockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	if err == nil {
-		p.Lock, err = lock.Parse(data, p.LockFile)
-	}
-	p.LockError = err
+	p.Lock, p.LockError = lock.Of(locks, p.Options.Platform), err
+	p.otherPlatforms = slices.DeleteFunc(lock.PlatformsOf(locks), func(name string) bool { return name == p.Options.Platform })
 }
 
 // readLockFile reads a lock of bounded size; a pipe would never end.

@@ -41,13 +41,14 @@ func (p *Prune) Remember(known []projects.Project) []error {
 				p.used[digest] = used
 			}
 		}
-		digest, err := project.Locked()
+		locked, err := project.Locked()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%w; all images of that project are kept", err))
 			for digest := range project.Images {
 				p.locked[digest] = append(p.locked[digest], project.LockFile)
 			}
-		} else if digest != "" {
+		}
+		for _, digest := range locked {
 			p.locked[digest] = append(p.locked[digest], project.LockFile)
 		}
 	}

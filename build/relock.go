@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"crun.dev/crun/build/lock"
 	"crun.dev/crun/internal/turn"
@@ -18,13 +19,19 @@ type OutdatedError struct {
 	File, LockFile string
 	// Reason is what differs, in one line.
 	Reason string
+	// Platform is Docker's name of the platform where the lock holds others, else "".
+	Platform string
 }
 
 func (e *OutdatedError) Error() string {
 	if e.LockFile == "" {
 		return fmt.Sprintf("%s: %s: leave --locked out", e.File, e.Reason)
 	}
-	return fmt.Sprintf("%s is not the lock of %s: %s\nrun \"crun lock %s\" and commit %s, or leave --locked out", e.LockFile, e.File, e.Reason, e.File, e.LockFile)
+	flag := ""
+	if e.Platform != "" {
+		flag = "--platform " + e.Platform + " "
+	}
+	return fmt.Sprintf("%s is not the lock of %s: %s\nrun \"crun lock %s%s\" and commit %s, or leave --locked out", e.LockFile, e.File, e.Reason, flag, e.File, e.LockFile)
 }
 
 // fits is nil where the lock is that of the files and of base, else an
@@ -37,7 +44,11 @@ func (p *Project) fits(base baseImage) error {
 	if reason == "" {
 		return nil
 	}
-	return &OutdatedError{File: p.File, LockFile: p.LockFile, Reason: reason}
+	outdated := &OutdatedError{File: p.File, LockFile: p.LockFile, Reason: reason}
+	if len(p.otherPlatforms) > 0 {
+		outdated.Platform = platforms[p.Options.Platform]
+	}
+	return outdated
 }
 
 // CheckLock is nil where the project's lock is that of its files, else an
@@ -113,7 +124,11 @@ func (b *builder) relock(ctx context.Context, base baseImage, update Update) err
 	if err != nil {
 		return err
 	}
-	return b.project.writeLock(solved)
+	if err := b.project.writeLock(solved); err != nil {
+		return err
+	}
+	b.noteOtherPlatforms()
+	return nil
 }
 
 // writeLock makes l the project's lock. An unwrittenLock says that the project
@@ -123,7 +138,12 @@ func (p *Project) writeLock(l *lock.Lock) error {
 		p.Lock = l
 		return nil
 	}
-	err := lock.Write(p.LockFile, l)
+	locks := []*lock.Lock{l}
+	// Whatever another platform has stays; a file that cannot be read is written anew.
+	if there, err := ReadLocks(p.LockFile); err == nil {
+		locks = append(locks, slices.DeleteFunc(there, func(other *lock.Lock) bool { return other.Platform == l.Platform })...)
+	}
+	err := lock.Write(p.LockFile, locks...)
 	var pathErr *fs.PathError
 	if err != nil && !errors.As(err, &pathErr) {
 		return err

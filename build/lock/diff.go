@@ -17,7 +17,9 @@ const (
 
 // Change is one difference between two locks.
 type Change struct {
-	Action string `json:"action"`
+	// Platform is linux-64 or linux-aarch64 where several are compared.
+	Platform string `json:"platform,omitempty"`
+	Action   string `json:"action"`
 	// Kind is where the thing is from: conda, pip, apt, miniconda (conda packages
 	// of /opt/conda), toolchain (those that are there while pip packages are
 	// compiled), or what it is: base, channel, index, virtual.

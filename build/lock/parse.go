@@ -19,7 +19,7 @@ const MaxSize = 64 << 20
 // remedy ends every complaint: a lock is never mended by hand.
 const remedy = `take the file from git again, or remove it and run "crun build"`
 
-// Parse reads crun.lock; file is the name that messages show. It is strict: an
+// Parse reads the lock of one platform, as an image holds it; file is the name that messages show. It is strict: an
 // unknown key, a second one, a value of another form and a newer version are
 // refused, each with its position, all in one error.
 func Parse(data []byte, file string) (*Lock, error) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"crun.dev/crun/internal/atomicfile"
 	"crun.dev/crun/internal/names"
 	"gopkg.in/yaml.v3"
 )
@@ -65,14 +64,4 @@ func comparePackages(a, b Package) int {
 		strings.Compare(a.Channel, b.Channel),
 		strings.Compare(a.Path(), b.Path()),
 	)
-}
-
-// Write puts the lock at path, with mode 0644, in whole or not at all: a
-// reader sees the old file or the new one, also after a crash. A lock that
-// Parse would refuse is not written.
-func Write(path string, l *Lock) error {
-	if problems := l.check(); len(problems) > 0 {
-		return fmt.Errorf("writing %s: %s", path, problems[0])
-	}
-	return atomicfile.Replace(path, l.Marshal(), 0o644)
 }

@@ -118,21 +118,22 @@ func List(dir string) ([]Project, error) {
 	return all, errors.Join(errs...)
 }
 
-// Locked is the digest of the lock that the project has now. A lock that is
-// there and cannot be read is an error: nobody knows what it holds. "" means
-// that the file is gone.
-func (p Project) Locked() (string, error) {
+// Locked are the digests of the locks that the project has now, of each
+// platform one. A file that is there and cannot be read is an error: nobody
+// knows what it holds. There are none where the file is gone.
+func (p Project) Locked() ([]string, error) {
 	data, err := boundedfile.Read(p.LockFile, lock.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return nil, nil
 	} else if err != nil {
-		return "", err
+		return nil, err
 	}
-	l, err := lock.Parse(data, p.LockFile)
-	if err != nil {
-		return "", err
+	locks, err := lock.ParseFile(data, p.LockFile)
+	var digests []string
+	for _, l := range locks {
+		digests = append(digests, l.Digest())
 	}
-	return l.Digest(), nil
+	return digests, err
 }
 
 // Forget drops what dir remembers of p.

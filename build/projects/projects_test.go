@@ -36,7 +36,7 @@ func TestNote(t *testing.T) {
 	if a := all[0].Images; len(a) != 2 || !a["sha256:1"].Equal(start.Add(48*time.Hour)) || !a["sha256:2"].Equal(start) {
 		t.Errorf("the images are %v", a)
 	}
-	if digest, err := all[0].Locked(); digest != "" || err != nil {
+	if digest, err := all[0].Locked(); digest != nil || err != nil {
 		t.Errorf("a file that is gone locks %q, %v", digest, err)
 	}
 	if err := Forget(dir, all[0]); err != nil {

@@ -31,6 +31,8 @@ A and B are each one of
   REVISION:FILE.lock  the lock as git has it: HEAD:crun.lock, v1.2:./gpu.crun.lock
   an image            by name or id; crun build puts the lock into its images
 
+Where a file has packages for several platforms, those that both have are compared.
+
 B is the lock of the working directory where it is left out, and A what git has
 of that lock in HEAD. The exit code is 0 whether they differ or not.`,
 		Example: `  crun lock diff
@@ -70,11 +72,8 @@ func (app *App) lockDiff(ctx context.Context, args []string, output string) erro
 	if err != nil {
 		return err
 	}
-	changes := lock.Diff(old, now)
+	changes := app.diffPlatforms(old, now, oldName, nowName)
 	if output == "json" {
-		if changes == nil {
-			changes = []lock.Change{}
-		}
 		return app.printJSON(map[string]any{"old": oldName, "new": nowName, "changes": changes})
 	}
 	if len(changes) == 0 {
@@ -83,12 +82,39 @@ func (app *App) lockDiff(ctx context.Context, args []string, output string) erro
 	return writeChanges(app.Out, changes)
 }
 
+// diffPlatforms compares what both have packages for; two locks of one platform
+// each in any case.
+func (app *App) diffPlatforms(old, now []*lock.Lock, oldName, nowName string) []lock.Change {
+	if len(old) == 1 && len(now) == 1 {
+		return append([]lock.Change{}, lock.Diff(old[0], now[0])...)
+	}
+	changes := []lock.Change{}
+	for _, l := range now {
+		before := lock.Of(old, l.Platform)
+		if before == nil {
+			app.note("%s has no packages for %s", oldName, l.Platform)
+			continue
+		}
+		for _, change := range lock.Diff(before, l) {
+			change.Platform = l.Platform
+			changes = append(changes, change)
+		}
+	}
+	for _, l := range old {
+		if lock.Of(now, l.Platform) == nil {
+			app.note("%s has no packages for %s", nowName, l.Platform)
+		}
+	}
+	return changes
+}
+
 // gitLock is a lock of a revision: never an option to git, and no image, for
 // no tag ends so.
 var gitLock = lazyregexp.New(`^([^-:][^:]*):([^:]*\.lock)$`)
 
-// readLock reads the lock that name stands for, and says what it was.
-func (app *App) readLock(ctx context.Context, name string) (*lock.Lock, string, error) {
+// readLock reads the lock that name stands for, of each platform that it has,
+// and says what it was.
+func (app *App) readLock(ctx context.Context, name string) ([]*lock.Lock, string, error) {
 	path := app.rel(name)
 	if info, err := os.Stat(path); err == nil {
 		if info.IsDir() || !strings.HasSuffix(path, ".lock") {
@@ -98,19 +124,19 @@ func (app *App) readLock(ctx context.Context, name string) (*lock.Lock, string, 
 			}
 			path = build.LockFile(file)
 		}
-		l, err := build.ReadLock(path)
+		locks, err := build.ReadLocks(path)
 		if errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("there is no %s: crun lock makes it", path)
 		}
-		return l, path, err
+		return locks, path, err
 	}
 	if m := gitLock.FindStringSubmatch(name); m != nil {
 		data, err := app.gitShow(ctx, m[1], m[2])
 		if err != nil {
 			return nil, "", err
 		}
-		l, err := lock.Parse(data, name)
-		return l, name, err
+		locks, err := lock.ParseFile(data, name)
+		return locks, name, err
 	}
 	if strings.ContainsRune(name, os.PathSeparator) && strings.HasSuffix(name, ".lock") {
 		return nil, "", fmt.Errorf("%s: there is no such file", name)
@@ -128,7 +154,7 @@ func (app *App) readLock(ctx context.Context, name string) (*lock.Lock, string, 
 	if errors.Is(err, buildkit.ErrNoImage) {
 		err = fmt.Errorf("%s: there is no such file, and the engine has no such image", name)
 	}
-	return l, name, err
+	return []*lock.Lock{l}, name, err
 }
 
 // gitShow gives a file as a revision has it, by its path from the working

@@ -112,3 +112,54 @@ func TestLockDiffAgainstGit(t *testing.T) {
 		t.Errorf("-o json prints\n%s", out)
 	}
 }
+
+// A lock of two platforms: each command takes the one that is meant, and asks where that is open.
+func TestLockOfTwoPlatforms(t *testing.T) {
+	app, run, l := lockedApp(t)
+	path := filepath.Join(app.Dir, "crun.lock")
+	p, err := build.Open(filepath.Join(app.Dir, "environment.yml"), build.Options{Base: build.DefaultBase, Platform: "linux-aarch64", Miniconda: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arm := *l
+	arm.Platform, arm.Request, arm.Key = "linux-aarch64", p.Request, p.Request.Key()
+	arm.Conda = []lock.Package{l.Conda[0]}
+	arm.Conda[0].Subdir = "linux-aarch64"
+	if err := lock.Write(filepath.Join(app.Dir, "old.lock"), l, &arm); err != nil {
+		t.Fatal(err)
+	}
+	changed := arm
+	changed.Pip = []lock.Distribution{l.Pip[0]}
+	changed.Pip[0].Version = "4.66.6"
+	if err := lock.Write(path, l, &changed); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args     string
+		code     int
+		out, err string
+	}{
+		{"lock --platform linux/s390x", exitUsage, "", `--platform is "linux/s390x"; allowed are linux/amd64, linux/arm64, all`},
+		{"lock --check --platform all", 0, "", ""},
+		{"lock --check --platform linux/amd64 --platform linux/arm64", 0, "", ""},
+		{"lock --check --platform all --python 3.9", exitFailure, "", "crun.lock is not the lock of "},
+		{"lock --export pip", exitFailure, "", "has packages for linux/amd64, linux/arm64: name one of them with --platform"},
+		{"lock --export pip --platform all", exitUsage, "", "writes the lock of one platform"},
+		{"lock --export explicit --platform linux/arm64", 0, "conda-forge/linux-aarch64/python-3.9.18", "not in it"},
+		{"lock diff old.lock", 0, "PLATFORM       CHANGE   FROM  NAME  OLD     NEW\nlinux-aarch64  changed  pip   tqdm  4.66.5  4.66.6\n", ""},
+	} {
+		code, out, errs := run(strings.Fields(test.args)...)
+		if code != test.code || !strings.Contains(out, test.out) || !strings.Contains(errs, test.err) || test.err == "" && errs != "" {
+			t.Errorf("crun %s ends with %d, prints\n%s\nand says\n%s", test.args, code, out, errs)
+		}
+	}
+	if err := lock.Write(path, l); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := run("lock", "diff", "old.lock"); code != 0 || out != "" || !strings.Contains(errs, "crun.lock has no packages for linux-aarch64") {
+		t.Errorf("with one platform less it ends with %d, prints\n%s\nand says\n%s", code, out, errs)
+	}
+	if code, _, errs := run("lock", "--export", "pip", "--platform", "linux/arm64"); code != exitFailure || !strings.Contains(errs, "crun lock --platform linux/arm64 chooses them") {
+		t.Errorf("a platform that is not there ends with %d and says\n%s", code, errs)
+	}
+}

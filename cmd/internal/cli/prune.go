@@ -330,7 +330,7 @@ func (app *App) forgetProjects(known []projects.Project) {
 				newest = used
 			}
 		}
-		if digest, err := p.Locked(); err == nil && digest == "" && time.Since(newest) > pruneAge {
+		if locked, err := p.Locked(); err == nil && len(locked) == 0 && time.Since(newest) > pruneAge {
 			if err := projects.Forget(dir, p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				app.warn(err.Error())
 			}
