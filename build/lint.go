@@ -9,8 +9,8 @@ import (
 )
 
 // Lint reads an environment file as Open does and gives all that there is to
-// say about it. It needs no engine. Of options, Python and Platform count. The
-// error is that of a file which cannot be read; its mistakes are findings.
+// say about it. It needs no engine. Of options, Python, Platform, CUDA and
+// HostCUDA count. The error is that of a file which cannot be read; its mistakes are findings.
 func Lint(file string, options Options) ([]environment.Finding, error) {
 	text, err := readEnvironment(file)
 	if err != nil {
@@ -30,7 +30,11 @@ func LintText(text []byte, file string, options Options) ([]environment.Finding,
 	if err != nil {
 		return nil, err
 	}
-	return environment.Lint(text, opts)
+	findings, err := environment.Lint(text, opts)
+	if err != nil {
+		return nil, err
+	}
+	return environment.Sorted(file, append(findings, lintTarget(text, opts, options)...)), nil
 }
 
 // FixText makes the safe fixes of a text that messages call file. It writes

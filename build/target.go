@@ -111,8 +111,22 @@ func (p *Project) checkTargetOfFile() error {
 		return nil
 	}
 	var errs []error
+	for _, m := range p.cpuLines() {
+		errs = append(errs, yamlfile.Errorf(m.pos, "%s", m.text))
+	}
+	return errors.Join(errs...)
+}
+
+// remark is what there is to say of a place of the file.
+type remark struct {
+	pos  yamlfile.Position
+	text string
+}
+
+// cpuLines are the lines that choose a torch for CPUs, where GPUs are the target.
+func (p *Project) cpuLines() (remarks []remark) {
 	refuse := func(pos yamlfile.Position, text, remedy string) {
-		errs = append(errs, yamlfile.Errorf(pos, "%s takes a torch for CPUs, and the image is to use GPUs (%s): %s", text, p.wish(), remedy))
+		remarks = append(remarks, remark{pos, fmt.Sprintf("%s takes a torch for CPUs, and the image is to use GPUs (%s): %s", text, p.wish(), remedy)})
 	}
 	for _, spec := range p.Environment.Conda {
 		switch {
@@ -137,7 +151,7 @@ func (p *Project) checkTargetOfFile() error {
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return remarks
 }
 
 // anyVersion is a constraint between the two "=" of a conda spec.
@@ -169,13 +183,39 @@ func (p *Project) pipRemedy(version string) string {
 	}
 	for _, v := range slices.Backward(cuda.Published(version)) {
 		if v.Runs(target) {
-			return fmt.Sprintf(`write "- %s+%s" and name PyTorch's index for it ("--extra-index-url .../whl/%s"), or build for CPUs (--cuda none)`, written, v.Tag(), v.Tag())
+			return fmt.Sprintf(`write %s in its place, or build for CPUs (--cuda none)`, p.wheelLines(v.Tag(), written+"+"+v.Tag()))
 		}
 	}
 	if last, with := cuda.NewestFor(target); last != "" {
-		return fmt.Sprintf("the last torch for CUDA %s is %s (%s), or build for CPUs (--cuda none)", target, last, with.Tag())
+		return fmt.Sprintf("the last torch for CUDA %s is %s: write %s in its place, or build for CPUs (--cuda none)", target, last, p.wheelLines(with.Tag(), "torch=="+last+".*"))
 	}
 	return "name another version, or build for CPUs (--cuda none)"
+}
+
+// wheelIndexes has an index for each kind of torch's wheels
+// (https://pytorch.org/get-started/previous-versions/).
+const wheelIndexes = "https://download.pytorch.org/whl/"
+
+// wheelLines are the lines of the file for a torch of PyTorch's index of that
+// tag: cu118, cpu. PyPI is asked first, so what else the file asks for stays.
+func (p *Project) wheelLines(tag, torch string) string {
+	dash := "- "
+	if strings.HasSuffix(p.torchPos().File, ".txt") {
+		dash = ""
+	}
+	return fmt.Sprintf(`"%s--extra-index-url %s%s" and "%s%s"`, dash, wheelIndexes, tag, dash, torch)
+}
+
+// torchPos is where the file asks pip for torch.
+func (p *Project) torchPos() yamlfile.Position {
+	for _, section := range p.Environment.Pip {
+		for _, r := range section.Requirements {
+			if r.Name == "torch" {
+				return r.Pos
+			}
+		}
+	}
+	return yamlfile.Position{}
 }
 
 // TargetError says that the torch of a solution cannot use the GPUs that the
@@ -204,7 +244,7 @@ func (p *Project) checkTarget(l *lock.Lock) (note string, err error) {
 	target := p.target()
 	if target.IsZero() {
 		if p.Options.CUDA == CUDANone && !t.CUDA.IsZero() {
-			return fmt.Sprintf("torch %s brings CUDA %s along, some gigabytes that an image for CPUs does not need: %s", t.Version, t.CUDA, cpuRemedy(t)), nil
+			return fmt.Sprintf("torch %s brings CUDA %s along, some gigabytes that an image for CPUs does not need: %s", t.Version, t.CUDA, p.cpuRemedy(t)), nil
 		}
 		return "", nil
 	}
@@ -274,10 +314,10 @@ func (p *Project) gpuRemedy(t torchBuild) string {
 }
 
 // cpuRemedy names the package without CUDA.
-func cpuRemedy(t torchBuild) string {
+func (p *Project) cpuRemedy(t torchBuild) string {
 	version, _, _ := strings.Cut(t.Version, "+")
 	if t.Pip {
-		return fmt.Sprintf(`"- torch==%s+cpu" from PyTorch's index for CPUs ("--extra-index-url .../whl/cpu") has none`, version)
+		return p.wheelLines("cpu", "torch=="+version+"+cpu") + " have none"
 	}
 	return fmt.Sprintf(`"- pytorch=%s=*cpu*" has none`, firstTwo(version))
 }

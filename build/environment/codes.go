@@ -18,6 +18,10 @@ const (
 	codeUnsupported    = "unsupported"
 )
 
+// CodeTarget is that of findings about the CUDA that an image is to be for,
+// which a file alone does not say.
+const CodeTarget = "cuda-target"
+
 // Code explains one kind of finding.
 type Code struct {
 	// Name is Finding.Code.

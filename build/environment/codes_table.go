@@ -97,6 +97,14 @@ for 3.6. Ask for a newer Python, or for that torch.`,
 		"the wheels for Linux that PyPI lists for torch",
 	},
 	{
+		CodeTarget, SeverityError,
+		"a torch that cannot use the GPUs that the image is for",
+		`Asked of --cuda, or of build.cuda in profiles.yaml: a torch for CPUs does not use a GPU, and a driver runs the CUDA of its own
+major version and of older ones (12.2 runs 12.8, 11.8 runs no 12); torch then trains on the CPU without a word. Write the
+lines that the message names. With --cuda none it is a note: CUDA costs some gigabytes that nobody needs there.`,
+		"https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
+	},
+	{
 		codeUnsupported, SeverityError,
 		"crun cannot build this yet",
 		`The line is right, and conda or pip would take it, but crun has no way to build it so that everybody who has the

@@ -69,6 +69,12 @@ func Lint(data []byte, opts Options) ([]Finding, error) {
 	return findings, nil
 }
 
+// Sorted gives findings in the order of the lines, those of file first.
+func Sorted(file string, findings []Finding) []Finding {
+	sortFindings(file, findings)
+	return findings
+}
+
 func sortFindings(file string, findings []Finding) {
 	sortByPlace(file, findings, func(f Finding) yamlfile.Position { return f.Pos })
 }

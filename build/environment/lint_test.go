@@ -90,7 +90,7 @@ func TestCodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`\.find\("([^"]+)"|code[A-Z][A-Za-z]+ += "([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`\.find\("([^"]+)"|[cC]ode[A-Z][A-Za-z]+ += "([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
 			found[m[1]+m[2]] = true
 		}
 	}

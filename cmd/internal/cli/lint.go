@@ -19,6 +19,7 @@ type lintOptions struct {
 	explain          string
 	platform         string
 	python           string
+	cuda             string
 	warningsAsErrors bool
 	fix, dryRun      bool
 	output           string
@@ -40,10 +41,15 @@ order stay. Of a full "conda env export" it leaves Python, torch, CUDA, the pip
 packages and what nothing else in the file requires. The file as it was is kept
 as FILE.orig.
 
+With --cuda the file is also held against the GPUs that it is meant for: a torch
+for CPUs, and a CUDA that their driver does not run. Without it counts what
+build.cuda in profiles.yaml says.
+
 The exit code is 1 where there is an error, and 0 with warnings and notes alone.`,
 		Example: `  crun lint
   crun lint environment.yml envs/*.yml --warnings-as-errors
   crun lint -o json | jq -r '.findings[] | select(.severity != "note").message'
+  crun lint --cuda 12.4
   crun lint --explain torch-python
   crun lint --fix
   crun lint --fix --dry-run environment.yml`,
@@ -77,11 +83,13 @@ The exit code is 1 where there is an error, and 0 with warnings and notes alone.
 	flags.StringVar(&o.explain, "explain", "", "explain the findings that have this `CODE`")
 	flags.StringVar(&o.platform, "platform", "linux-64", "read selectors such as \"# [linux64]\" for this `PLATFORM`: linux-64 or linux-aarch64")
 	flags.StringVar(&o.python, "python", "", "take this `VERSION` of Python where a file names none (default "+environment.DefaultPython+")")
+	flags.StringVar(&o.cuda, "cuda", "", "hold the file against this `VERSION` of CUDA (\"12.4\"), against none, or auto: what this machine's driver is made for (default: build.cuda of profiles.yaml)")
 	flags.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "count warnings as errors")
 	flags.BoolVar(&o.fix, "fix", false, "change the files where that is safe, and keep each as FILE.orig")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "with --fix: print what would change, and change nothing")
 	addOutputFlag(cmd, &o.output)
 	_ = cmd.RegisterFlagCompletionFunc("explain", completeCodes)
+	_ = cmd.RegisterFlagCompletionFunc("cuda", cobra.FixedCompletions([]string{build.CUDANone, build.CUDAAuto}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("platform", cobra.FixedCompletions(lintPlatforms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -94,6 +102,14 @@ func (o *lintOptions) check(cmd *cobra.Command) error {
 	}
 	if o.platform != lintPlatforms[0] && o.platform != lintPlatforms[1] {
 		return usagef(cmd, "--platform is %q; allowed are %s", o.platform, strings.Join(lintPlatforms, ", "))
+	}
+	if o.cuda != "" {
+		if err := build.CheckCUDA(o.cuda); err != nil {
+			return usagef(cmd, "--cuda: %v", err)
+		}
+		if o.fix {
+			return usagef(cmd, "--fix changes what is wrong on any machine; leave --cuda out")
+		}
 	}
 	if o.python != "" && !pythonVersion.MatchString(o.python) {
 		return usagef(cmd, `--python is %q; allowed is a version such as "3.9" or "3.11.4"`, o.python)
@@ -120,7 +136,7 @@ func (app *App) lint(ctx context.Context, o lintOptions) error {
 	report := lintReport{Files: []string{}, Findings: []findingJSON{}}
 	var errs []error
 	for _, path := range files {
-		file, findings, err := app.lintFile(ctx, path, build.Options{Python: o.python, Platform: o.platform})
+		file, findings, err := app.lintFile(ctx, path, build.Options{Python: o.python, Platform: o.platform, Extras: build.Extras{CUDA: o.cuda}})
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -152,12 +168,21 @@ func (app *App) lintFile(ctx context.Context, path string, options build.Options
 		if err != nil {
 			return "", nil, err
 		}
+		if options.CUDA == build.CUDAAuto {
+			options.HostCUDA = app.hostCUDA(ctx)
+		}
 		findings, err := build.LintText(text, environment.Stdin, options)
 		return environment.Stdin, findings, err
 	}
 	file, err := build.FindFile(app.rel(path))
 	if err != nil {
 		return "", nil, err
+	}
+	if section, _, err := app.buildSection(file); err == nil && options.CUDA == "" {
+		options.CUDA = section.CUDA // a mistake in profiles.yaml is crun profiles validate's
+	}
+	if options.CUDA == build.CUDAAuto {
+		options.HostCUDA = app.hostCUDA(ctx)
 	}
 	findings, err := build.Lint(file, options)
 	return file, findings, err

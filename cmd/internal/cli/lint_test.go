@@ -150,3 +150,37 @@ func TestLintExplain(t *testing.T) {
 		t.Errorf("completes with %d to %s", code, out)
 	}
 }
+
+// The GPUs that an image is for come from --cuda, or from the repository's profiles.yaml.
+func TestLintCUDA(t *testing.T) {
+	const file = "name: a\nchannels: [conda-forge]\ndependencies:\n  - python=3.9\n  - pytorch=2.1=cpu*\n"
+	app, out, errs := lintApp(t, map[string]string{"environment.yml": file})
+	run := func(args ...string) (int, string) {
+		out.Reset()
+		errs.Reset()
+		code := app.Run(context.Background(), append([]string{"lint"}, args...))
+		return code, out.String() + errs.String()
+	}
+	const want = "environment.yml:5:5: error: pytorch=2.1=cpu* takes a torch for CPUs"
+	if code, text := run(); code != 0 || strings.Contains(text, "for CPUs") {
+		t.Errorf("without a target it ends with %d:\n%s", code, text)
+	}
+	if code, text := run("--cuda", "12.4"); code != 1 || !strings.Contains(text, want) {
+		t.Errorf("with one it ends with %d:\n%s", code, text)
+	}
+	if code, text := run("--cuda", "cu124"); code != exitUsage || !strings.Contains(text, `allowed are one such as "12.4", none and auto`) {
+		t.Errorf("with none that there is it ends with %d:\n%s", code, text)
+	}
+	if code, text := run("--cuda", "12.4", "--fix"); code != exitUsage || !strings.Contains(text, "leave --cuda out") {
+		t.Errorf("with --fix it ends with %d:\n%s", code, text)
+	}
+	if err := os.WriteFile(filepath.Join(app.Dir, "profiles.yaml"), []byte("version: 1\nbuild: {cuda: \"12.4\"}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, text := run(); code != 1 || !strings.Contains(text, want) {
+		t.Errorf("with build.cuda it ends with %d:\n%s", code, text)
+	}
+	if code, text := run("--cuda", "none"); code != 0 || strings.Contains(text, "for CPUs") {
+		t.Errorf("with --cuda none over build.cuda it ends with %d:\n%s", code, text)
+	}
+}
