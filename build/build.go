@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/lock"
@@ -80,6 +81,8 @@ type builder struct {
 	local []string
 	// missing are the repositories of images that the engine does not have.
 	missing []string
+	// asked holds what a registry has said of a digest.
+	asked map[string]bool
 	// report is that of the check.
 	report *CheckReport
 }
@@ -316,13 +319,39 @@ func (b *builder) base(ctx context.Context) (baseImage, error) {
 	}
 	base.User = notRoot(found.User)
 	for _, digest := range found.Digests {
-		if sameRepository(digest, name) {
+		if sameRepository(digest, name) && b.published(ctx, found, digest) {
 			base.Digest = repository(name) + digest[len(repository(digest)):]
 			return base, nil
 		}
 	}
 	base.ImageID = found.ID
 	return base, nil
+}
+
+// registryPatience is how long a registry is waited for that has to say whether
+// it has an image.
+const registryPatience = 10 * time.Second
+
+// published tells whether a registry has the digest. Where the engine's word is
+// not enough, what a lock has of the same image holds, and the registry is asked
+// once, for the first.
+func (b *builder) published(ctx context.Context, found buildkit.Image, digest string) bool {
+	if !found.OwnDigests {
+		return true
+	}
+	if l := b.project.Lock; l != nil && strings.HasSuffix(digest, "@"+found.ID) {
+		if l.Base.ImageID == found.ID || strings.HasSuffix(l.Base.Digest, "@"+found.ID) {
+			return l.Base.ImageID == ""
+		}
+	}
+	has, known := b.asked[digest]
+	if !known {
+		ctx, cancel := context.WithTimeout(ctx, registryPatience)
+		defer cancel()
+		has = b.images.Reach(ctx, digest) == nil
+		b.asked = map[string]bool{digest: has}
+	}
+	return has
 }
 
 // localImages are those of names that the engine has and no registry.
@@ -335,7 +364,7 @@ func (b *builder) localImages(ctx context.Context, names ...string) ([]string, e
 		} else if err != nil {
 			return nil, err
 		}
-		if len(found.Digests) == 0 && !slices.Contains(local, name) {
+		if (len(found.Digests) == 0 || found.OwnDigests) && !slices.Contains(local, name) {
 			local = append(local, name)
 		}
 	}

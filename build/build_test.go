@@ -302,3 +302,24 @@ func TestUnreachableIsTriedOnceMore(t *testing.T) {
 		t.Errorf("%d solves; it says %q", len(e.solves), said.lines)
 	}
 }
+
+// containerd's store has a digest for what no registry has, too. The registry
+// is asked once: what the lock says of the same image holds.
+func TestDigestOfTheStore(t *testing.T) {
+	for _, registry := range []bool{true, false} {
+		file, e := write(t, environmentFile), newEngine(t)
+		e.images[0].Digests, e.images[0].OwnDigests, e.registry = []string{"lab/base@" + baseID}, true, registry
+		for range 2 {
+			if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)}); err != nil {
+				t.Fatal(err)
+			}
+			base := open(t, file).Lock.Base
+			if registry && (base.Digest != "lab/base@"+baseID || base.ImageID != "") || !registry && (base.Digest != "" || base.ImageID != baseID) {
+				t.Errorf("registry %v: the lock has %+v", registry, base)
+			}
+		}
+		if !slices.Equal(e.reached, []string{"lab/base@" + baseID}) {
+			t.Errorf("registry %v: it was asked for %q", registry, e.reached)
+		}
+	}
+}

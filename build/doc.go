@@ -30,6 +30,8 @@ type Images interface {
 	// ImagesByLabel finds the images that carry a label, newest first.
 	ImagesByLabel(ctx context.Context, name, value string) ([]buildkit.Image, error)
 	Tag(ctx context.Context, id, name string) error
+	// Reach asks the registry of an image for it.
+	Reach(ctx context.Context, name string) error
 }
 
 var (

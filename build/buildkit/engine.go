@@ -31,6 +31,9 @@ type Image struct {
 	// Tags are NAME:TAG, Digests NAME@sha256:HEX as a registry has it. Podman
 	// gives every image a digest, so there none is said.
 	Tags, Digests []string
+	// OwnDigests says that the engine has digests of images that no registry
+	// has, too, as containerd's image store does.
+	OwnDigests bool
 	Labels        map[string]string
 	// Platform is linux/amd64 or linux/arm64.
 	Platform string
@@ -96,7 +99,10 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 		ID: found.ID, Tags: found.RepoTags, Digests: found.RepoDigests,
 		Platform: found.Os + "/" + found.Architecture,
 	}
-	if len(img.Digests) > 0 {
+	// There the id is the digest of what a registry would have, and not of the
+	// image's configuration.
+	img.OwnDigests = slices.ContainsFunc(img.Digests, func(d string) bool { return strings.HasSuffix(d, "@"+found.ID) })
+	if len(img.Digests) > 0 && !img.OwnDigests {
 		version, err := e.client.ServerVersion(ctx)
 		if err != nil {
 			return Image{}, e.failure(ctx, "asking the engine for its version", err)
