@@ -1,6 +1,10 @@
 package profiles
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
 
 // field is one field of a profile: how its text is read into a Profile, taken
 // over from another one and written again. Whether it is set is for
@@ -46,6 +50,8 @@ func amountValue(unit int64) func(Amount) any {
 	}
 }
 
+func limitNumber(n int64) any { return n }
+
 func limitValue(n int64) any {
 	if n == Unlimited {
 		return "unlimited"
@@ -86,6 +92,7 @@ var fields = []field{
 	pointer("memory", func(p *Profile) **Amount { return &p.Memory }, parseMemory, formatMemory, amountValue(1)),
 	pointer("memory_swap", func(p *Profile) **int64 { return &p.MemorySwap }, sizeOrUnlimited(minMemory, false), formatLimit, limitValue),
 	pointer("memory_reservation", func(p *Profile) **int64 { return &p.MemoryReservation }, size(minMemory), formatSize, limitValue),
+	pointer("oom_score_adj", func(p *Profile) **int64 { return &p.OOMScoreAdj }, parseOOMScore, formatNumber, limitNumber),
 	pointer("cpus", func(p *Profile) **Amount { return &p.CPUs }, parseCPUs, formatCPUAmount, amountValue(nanoCPU)),
 	pointer("cpuset", func(p *Profile) **string { return &p.CPUSet }, parseCPUSet, word, itself[string]),
 	pointer("gpus", func(p *Profile) **GPUs { return &p.GPUs }, parseGPUs, GPUs.String, gpusValue),
@@ -163,6 +170,21 @@ func parseAddressSpace(text string) (int64, error) {
 		err = fmt.Errorf("%w; ulimit -v counts KiB, here that is written %sk", err, text)
 	}
 	return n, err
+}
+
+// parseOOMScore takes the kernel's numbers but the least, by which nothing of
+// a run could be ended that is at its memory limit: it would hang.
+func parseOOMScore(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case !integerPattern.MatchString(text):
+		return 0, errors.New("is not a whole number; write one from -999 (ended last) to 1000 (ended first)")
+	case n == -1000:
+		return 0, errors.New("would leave a run that is at its memory limit hanging; write a whole number from -999 (ended last) to 1000 (ended first)")
+	case err != nil || n < -999 || n > 1000:
+		return 0, errors.New("is out of range; write a whole number from -999 (ended last) to 1000 (ended first)")
+	}
+	return n, nil
 }
 
 // parseNetwork also knows what Docker calls its default.

@@ -127,6 +127,9 @@ type Profile struct {
 	// MemoryReservation is the size, in bytes, to which the kernel pushes the
 	// run back when the host is short of memory.
 	MemoryReservation *int64
+	// OOMScoreAdj is the kernel's oom_score_adj, -999 to 1000: of all processes
+	// of a host that is out of memory, those with more are ended first.
+	OOMScoreAdj *int64
 	// CPUs is the CPU time per second, in 1e-9 CPUs (Docker's NanoCPUs) when fixed.
 	CPUs *Amount
 	// CPUSet is a list of CPU numbers as the kernel writes it: "0-3,8".

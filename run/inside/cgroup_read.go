@@ -25,6 +25,7 @@ func (c *cgroup) limits(l *Limits) {
 		l.MemorySwap = lowest(dirs, "memory.memsw.limit_in_bytes")
 		// The kernel's own minimum, over groups that cannot be seen too.
 		if len(dirs) > 0 {
+			l.MemoryReservation = readInt(dirs[0], "memory.soft_limit_in_bytes")
 			stat := readStat(dirs[0], "memory.stat")
 			l.Memory = lower(l.Memory, stat["hierarchical_memory_limit"])
 			if l.MemorySwap != nil {
@@ -34,6 +35,10 @@ func (c *cgroup) limits(l *Limits) {
 	} else {
 		l.Memory = lowest(dirs, "memory.max")
 		l.MemorySwap = add(l.Memory, lowest(dirs, "memory.swap.max"))
+		if len(dirs) > 0 {
+			// Engines make memory.low of it (runc and crun do).
+			l.MemoryReservation = readInt(dirs[0], "memory.low")
+		}
 	}
 
 	dirs, version = c.find("cpu")

@@ -30,7 +30,7 @@ func show(l Limits, c Counters) string {
 		}
 		return time.Duration(*v).String()
 	}
-	return fmt.Sprintf("version %d memory %s swap %s quota %s/%s pids %s\n", l.CgroupVersion, n(l.Memory), n(l.MemorySwap), n(l.CPUQuota), n(l.CPUPeriod), n(l.Pids)) +
+	return fmt.Sprintf("version %d memory %s reserved %s swap %s quota %s/%s pids %s\n", l.CgroupVersion, n(l.Memory), n(l.MemoryReservation), n(l.MemorySwap), n(l.CPUQuota), n(l.CPUPeriod), n(l.Pids)) +
 		fmt.Sprintf("peak %s current %s anon %s file %s shmem %s swapped %s max %s oom %s\n",
 			n(c.MemoryPeak), n(c.MemoryCurrent), n(c.Anon), n(c.File), n(c.Shmem), n(c.Swap), n(c.MemoryMax), n(c.OOMKills)) +
 		fmt.Sprintf("cpu %s periods %s throttled %s %s pids %s peak %s max %s\n",
@@ -75,6 +75,9 @@ func TestCgroupOfTheTest(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"OMP_NUM_THREADS": "3"}, l.Env); diff != "" {
 		t.Error(diff)
+	}
+	if l.OOMScoreAdj == nil || l.Swap == nil {
+		t.Errorf("oom_score_adj %v, swap of the host %v", l.OOMScoreAdj, l.Swap)
 	}
 	if ReadCounters() == nil {
 		t.Error("no counters")

@@ -28,6 +28,11 @@ func Check(e Expectation, l Limits) []Difference {
 	c.ceiling("memory", e.Memory, l.Memory, bytes, page())
 	// Version 2 rounds memory and swap, which this is the sum of, each by itself.
 	c.ceiling("memory_swap", e.MemorySwap, l.MemorySwap, bytes, 2*page())
+	c.reservation(e.MemoryReservation, l.MemoryReservation)
+	if e.NoSwap && l.Swap != nil && *l.Swap > 0 {
+		c.add("memory_swap", "none, since it cannot be limited here", bytes(*l.Swap)+" of swap on the host", true)
+	}
+	c.oomScore(e.OOMScoreAdj, l.OOMScoreAdj)
 	c.cpus(e, l)
 	c.cpuset(e.CPUSet, l.CPUSet)
 	c.ceiling("pids", e.Pids, l.Pids, count, 0)
@@ -66,6 +71,34 @@ func (c *checker) ceiling(field string, asked, found *int64, format func(int64) 
 		c.differ(field, *asked, *found, format, true)
 	case *found < *asked-slack:
 		c.differ(field, *asked, *found, format, c.strict)
+	}
+}
+
+// reservation compares what the run is pushed back to: pushed less than asked,
+// it takes memory from others.
+func (c *checker) reservation(asked, found *int64) {
+	switch {
+	case asked == nil:
+	case found == nil:
+		c.add("memory_reservation", bytes(*asked), unreadable, true)
+	case *found == 0 && *asked > page(), *found == plan.Unlimited:
+		c.add("memory_reservation", bytes(*asked), "none", true)
+	case *found > *asked+page():
+		c.differ("memory_reservation", *asked, *found, bytes, true)
+	case *found < *asked-page():
+		c.differ("memory_reservation", *asked, *found, bytes, c.strict)
+	}
+}
+
+// oomScore compares whom the kernel ends first: a run that is safer than asked
+// is so at the cost of others.
+func (c *checker) oomScore(asked, found *int) {
+	switch {
+	case asked == nil:
+	case found == nil:
+		c.add("oom_score_adj", strconv.Itoa(*asked), unreadable, true)
+	case *found != *asked:
+		c.add("oom_score_adj", strconv.Itoa(*asked), strconv.Itoa(*found), *found < *asked || c.strict)
 	}
 }
 

@@ -62,6 +62,17 @@ func TestCheck(t *testing.T) {
 			e.Memory, e.MemorySwap, e.Strict = ptr(4*gib+4095), ptr(6*gib+4095+4095), true
 			l.Memory, l.MemorySwap = ptr(4*gib), ptr(6*gib)
 		}, ""},
+		{"reservation", func(e *Expectation, l *Limits) { e.MemoryReservation, l.MemoryReservation = ptr(2*gib), ptr(2*gib) }, ""},
+		{"reservation dropped, version 2", func(e *Expectation, l *Limits) { e.MemoryReservation, l.MemoryReservation = ptr(2*gib), ptr(int64(0)) }, "refuse: memory_reservation is none, not 2 GiB"},
+		{"reservation dropped, version 1", func(e *Expectation, l *Limits) { e.MemoryReservation, l.MemoryReservation = ptr(2*gib), ptr(int64(-1)) }, "refuse: memory_reservation is none, not 2 GiB"},
+		{"reservation above", func(e *Expectation, l *Limits) { e.MemoryReservation, l.MemoryReservation = ptr(2*gib), ptr(3*gib) }, "refuse: memory_reservation is 3 GiB, not 2 GiB"},
+		{"reservation below", func(e *Expectation, l *Limits) { e.MemoryReservation, l.MemoryReservation = ptr(2*gib), ptr(gib) }, "say: memory_reservation is 1 GiB, not 2 GiB"},
+		{"reservation unreadable", func(e *Expectation, l *Limits) { e.MemoryReservation = ptr(2 * gib) }, "refuse: memory_reservation is unreadable, not 2 GiB"},
+		{"swap that cannot be limited", func(e *Expectation, l *Limits) { e.MemorySwap, e.NoSwap, l.Swap = nil, true, ptr(gib) }, "refuse: memory_swap is 1 GiB of swap on the host, not none, since it cannot be limited here"},
+		{"no swap, so no limit", func(e *Expectation, l *Limits) { e.MemorySwap, e.NoSwap, l.Swap = nil, true, ptr(int64(0)) }, ""},
+		{"oom_score_adj safer", func(e *Expectation, l *Limits) { e.OOMScoreAdj, l.OOMScoreAdj = ptr(300), ptr(0) }, "refuse: oom_score_adj is 0, not 300"},
+		{"oom_score_adj less safe", func(e *Expectation, l *Limits) { e.OOMScoreAdj, l.OOMScoreAdj = ptr(-300), ptr(0) }, "say: oom_score_adj is 0, not -300"},
+		{"oom_score_adj unreadable", func(e *Expectation, l *Limits) { e.OOMScoreAdj = ptr(0) }, "refuse: oom_score_adj is unreadable, not 0"},
 		{"cpus as systemd rounds them", func(e *Expectation, l *Limits) { e.CPUQuota, l.CPUQuota = ptr(int64(33_333)), ptr(int64(34_000)) }, ""},
 		{"cpus above by little", func(e *Expectation, l *Limits) { e.CPUQuota, l.CPUQuota = ptr(int64(33_333)), ptr(int64(34_500)) }, "refuse: cpus is 0.345, not 0.333"},
 		{"cpus above", func(e *Expectation, l *Limits) { l.CPUQuota = ptr(int64(300_000)) }, "refuse: cpus is 3, not 2"},

@@ -19,7 +19,8 @@ func Expect(p *plan.Plan) Expectation {
 	if p.Spec.Linux != nil && p.Spec.Linux.Resources != nil {
 		r := p.Spec.Linux.Resources
 		if r.Memory != nil {
-			e.Memory, e.MemorySwap = r.Memory.Limit, r.Memory.Swap
+			e.Memory, e.MemorySwap, e.MemoryReservation = r.Memory.Limit, r.Memory.Swap, r.Memory.Reservation
+			e.NoSwap = r.Memory.Limit != nil && r.Memory.Swap == nil
 		}
 		if r.CPU != nil {
 			e.CPUSet = r.CPU.Cpus
@@ -49,6 +50,7 @@ func Expect(p *plan.Plan) Expectation {
 			*field.asked(&e) = &value
 		}
 	}
+	e.OOMScoreAdj = process.OOMScoreAdj
 	user := process.User
 	e.UID, e.GID, e.Umask = &user.UID, &user.GID, user.Umask
 	for _, name := range watchedEnv() {
@@ -80,7 +82,7 @@ func expectGPUs(g *plan.GPUs) *int {
 
 // watchedEnv are the variables whose values decide whether a limit works.
 func watchedEnv() []string {
-	return append(plan.ThreadVars(), plan.WorkersVar, "TMPDIR", plan.GPUVar)
+	return append(plan.ThreadVars(), plan.TokenizersVar, plan.WorkersVar, "TMPDIR", plan.GPUVar)
 }
 
 // rlimitFields ties the limits of each process to their names: in a plan, in

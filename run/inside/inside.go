@@ -43,11 +43,17 @@ type Expectation struct {
 	Version int    `json:"version"`
 	Run     string `json:"run"` // the run's id
 
-	Memory       *int64 `json:"memory,omitempty"`      // bytes
-	MemorySwap   *int64 `json:"memory_swap,omitempty"` // bytes, memory included
-	CPUQuota     *int64 `json:"cpu_quota,omitempty"`   // microseconds in CPUPeriod
-	CPUPeriod    *int64 `json:"cpu_period,omitempty"`  // microseconds
-	CPUSet       string `json:"cpuset,omitempty"`      // "0-3,8"
+	Memory     *int64 `json:"memory,omitempty"`      // bytes
+	MemorySwap *int64 `json:"memory_swap,omitempty"` // bytes, memory included
+	// MemoryReservation is what the kernel pushes the run back to when the host
+	// is short of memory, in bytes.
+	MemoryReservation *int64 `json:"memory_reservation,omitempty"`
+	// NoSwap says that swap cannot be limited, so that the host must have none.
+	NoSwap       bool   `json:"no_swap,omitempty"`
+	OOMScoreAdj  *int   `json:"oom_score_adj,omitempty"`
+	CPUQuota     *int64 `json:"cpu_quota,omitempty"`  // microseconds in CPUPeriod
+	CPUPeriod    *int64 `json:"cpu_period,omitempty"` // microseconds
+	CPUSet       string `json:"cpuset,omitempty"`     // "0-3,8"
 	Pids         *int64 `json:"pids,omitempty"`
 	NoFile       *int64 `json:"nofile,omitempty"`        // plan.Unlimited in this
 	MemLock      *int64 `json:"memlock,omitempty"`       // and the next four
@@ -82,11 +88,16 @@ type Limits struct {
 	CgroupVersion int    `json:"cgroup_version"` // 1, 2, or 0 where no cgroup can be seen
 	Memory        *int64 `json:"memory"`         // bytes, the lowest of the groups above too
 	MemorySwap    *int64 `json:"memory_swap"`    // bytes, memory included
-	CPUQuota      *int64 `json:"cpu_quota"`      // microseconds in CPUPeriod
-	CPUPeriod     *int64 `json:"cpu_period"`     // microseconds
-	CPUSet        string `json:"cpuset"`         // the CPUs that the process may use
-	CPUs          int    `json:"cpus"`           // how many these are
-	Pids          *int64 `json:"pids"`
+	// MemoryReservation is of the process's own group: 0 on version 2, or no
+	// limit on version 1, where there is none.
+	MemoryReservation *int64 `json:"memory_reservation,omitempty"`
+	Swap              *int64 `json:"swap,omitempty"` // bytes that the host has
+	OOMScoreAdj       *int   `json:"oom_score_adj,omitempty"`
+	CPUQuota          *int64 `json:"cpu_quota"`  // microseconds in CPUPeriod
+	CPUPeriod         *int64 `json:"cpu_period"` // microseconds
+	CPUSet            string `json:"cpuset"`     // the CPUs that the process may use
+	CPUs              int    `json:"cpus"`       // how many these are
+	Pids              *int64 `json:"pids"`
 
 	// Rlimits by their names in a plan: nofile, memlock, stack, core,
 	// address_space.

@@ -17,6 +17,7 @@ func Read(e Expectation, environ []string) Limits {
 	l := Limits{Version: Version, Time: time.Now().UTC()}
 	findCgroup("/").limits(&l)
 	readProcess(&l)
+	l.OOMScoreAdj, l.Swap = readOOMScore("/proc"), readSwap("/proc")
 	if r, ok := l.Rlimits["nofile"]; ok && e.NoFile == nil {
 		r.Soft = nil
 		l.Rlimits["nofile"] = r
@@ -51,6 +52,27 @@ func ReadCounters() *Counters {
 		c.TmpUsed = &f.Used
 	}
 	return c
+}
+
+func readOOMScore(proc string) *int {
+	n, err := strconv.Atoi(readText(proc, "self/oom_score_adj"))
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// readSwap gives the swap of the host in bytes, nil where it does not tell.
+func readSwap(proc string) *int64 {
+	for line := range strings.Lines(readText(proc, "meminfo")) {
+		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "SwapTotal:" {
+			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				kib *= 1024
+				return &kib
+			}
+		}
+	}
+	return nil
 }
 
 // gpuDevices lists the device files of GPUs: those of nvidia's driver, of

@@ -136,6 +136,9 @@ func Describe(p *Plan) []Row {
 		addOpt("memory_swap", memory.Swap, FormatBytes)
 		addOpt("memory_reservation", memory.Reservation, FormatBytes)
 	}
+	if score := process.OOMScoreAdj; score != nil {
+		add("oom_score_adj", strconv.Itoa(*score))
+	}
 	if nano := p.CPUs(); nano != 0 {
 		add("cpus", FormatCPUs(nano))
 	}
@@ -163,7 +166,10 @@ func Describe(p *Plan) []Row {
 			}
 		}
 	}
-	if n, ok := p.Getenv(threadVars[0]); ok && p.Origin["env."+threadVars[0]] == "threads" {
+	if n, kept := p.threads(); n != "" {
+		if len(kept) > 0 {
+			n += ", but " + strings.Join(kept, ", ") + " kept"
+		}
 		add("threads", n)
 	}
 	if p.TimeLimit != nil {
@@ -186,6 +192,23 @@ func Describe(p *Plan) []Row {
 		add("env."+name, "(the caller's, not recorded)")
 	}
 	return rows
+}
+
+// threads gives what threads says of the run, from the variables that it has
+// set, and the other ones with the values that they have kept.
+func (p *Plan) threads() (n string, kept []string) {
+	for _, name := range threadVars {
+		value, ok := p.Getenv(name)
+		switch {
+		case ok && p.Origin["env."+name] == "threads":
+			if n == "" && name != cpuCountVar {
+				n = value
+			}
+		case ok:
+			kept = append(kept, name+"="+value)
+		}
+	}
+	return n, kept
 }
 
 func describeMount(mount specs.Mount) string {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 var threadVars = []string{
 	"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
 	"NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS", "VECLIB_MAXIMUM_THREADS",
-	"BLIS_NUM_THREADS", "RAYON_NUM_THREADS", "PYTHON_CPU_COUNT",
+	"BLIS_NUM_THREADS", "RAYON_NUM_THREADS", cpuCountVar,
 }
 
 // ThreadVars are the names of the variables that hold threads in a run.
@@ -25,6 +26,13 @@ func ThreadVars() []string { return slices.Clone(threadVars) }
 const WorkersVar = "CRUN_WORKERS"
 
 const maxWorkers = 4
+
+// TokenizersVar turns the threads of Hugging Face's tokenizers off ("false").
+const TokenizersVar = "TOKENIZERS_PARALLELISM"
+
+// cpuCountVar is os.cpu_count of Python 3.13 and later, which programs size
+// their pools of processes by: the cores, whatever threads says.
+const cpuCountVar = "PYTHON_CPU_COUNT"
 
 // GPUVar names what the nvidia runtime reads which GPUs to show from. It is
 // crun's: by -e it would give GPUs that nobody asked for.
@@ -134,16 +142,25 @@ func (m *maker) defaults(user []EnvVar) {
 	if n := m.threads(); n > 0 {
 		var kept []string
 		for _, name := range threadVars {
-			if k := set(name, strconv.Itoa(n), "threads"); k != "" {
+			value := n
+			if name == cpuCountVar && m.cores > 0 {
+				value = max(1, m.cores/m.ranks)
+			}
+			if k := set(name, strconv.Itoa(value), "threads"); k != "" {
 				kept = append(kept, k)
 			}
+		}
+		if n == 1 {
+			// With more, RAYON_NUM_THREADS bounds them, and the library itself
+			// turns them off in a forked worker; "true" would forbid it that.
+			set(TokenizersVar, "false", "threads")
 		}
 		if len(kept) > 0 {
 			m.warnf("the image's own %s is kept, where threads says %d (change it with -e)", strings.Join(kept, ", "), n)
 		}
 	}
 	if m.cores > 0 {
-		set(WorkersVar, strconv.Itoa(min(maxWorkers, m.cores)), "cpus")
+		set(WorkersVar, strconv.Itoa(min(maxWorkers, max(1, m.cores/m.ranks))), "cpus")
 	}
 	if m.plan.GPUs != nil && !given(allocVar) && !given(cudaAllocVar) &&
 		m.env[allocVar] == "" && m.env[cudaAllocVar] == "" {
@@ -162,13 +179,18 @@ func (m *maker) threads() int {
 		return t.N
 	case m.cores == 0 && t == nil:
 		return 0
-	case m.cores == 0:
-		return m.req.Host.CPUs
 	}
-	if t == nil {
+	n := m.cores
+	if n == 0 {
+		n = m.req.Host.CPUs
+	} else if t == nil {
 		m.origin["threads"] = "from cpus"
 	}
-	return m.cores
+	if m.ranks == 1 {
+		return n
+	}
+	m.origin["threads"] = strings.TrimPrefix(m.origin["threads"]+fmt.Sprintf(", %d cores for %d ranks", n, m.ranks), ", ")
+	return max(1, n/m.ranks)
 }
 
 const (

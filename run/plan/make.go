@@ -54,6 +54,7 @@ func Make(req Request) (*Plan, []string, error) {
 	m.network()
 	m.account()
 	m.command()
+	m.ranks = m.ranksOf(req.Command)
 	m.mounts()
 	m.environment()
 	m.timeLimit()
@@ -82,6 +83,7 @@ type maker struct {
 	secrets map[string]bool
 
 	cores int // CPUs that the run can keep busy, 0 where nothing bounds them
+	ranks int // processes of a distributed training that share them, from 1
 }
 
 func (m *maker) warnf(format string, args ...any) {

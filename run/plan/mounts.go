@@ -113,8 +113,8 @@ func (m *maker) tmpdir(dir TmpDir) {
 // then looks like a leak of the script's.
 func (m *maker) halfOfMemory() {
 	memory := m.resources().Memory
-	if memory == nil || memory.Limit == nil {
-		return
+	if memory == nil || memory.Limit == nil || !m.req.Limits.Memory.IsShare() {
+		return // of a fixed size the profile's own check has said it
 	}
 	shm, _ := m.plan.TmpfsSize(ShmPath)
 	tmp, _ := m.plan.TmpfsSize(TmpPath)

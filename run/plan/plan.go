@@ -66,6 +66,10 @@ type Plan struct {
 	// Strict refuses what would otherwise be lowered with a warning.
 	Strict bool `json:"strict,omitempty"`
 
+	// Asked has what was asked for, in people's words, of each limit that is
+	// lower in this plan: a field name as profiles.yaml writes it, to "1048576".
+	Asked map[string]string `json:"asked,omitempty"`
+
 	// Origin says for each limit where its value came from: a field name as
 	// profiles.yaml writes it, to "profiles.yaml:12:5", "flag --memory", ...
 	Origin map[string]string `json:"origin,omitempty"`

@@ -84,6 +84,7 @@ type Limits struct {
 	Memory            *Amount // bytes
 	MemorySwap        *int64  // memory and swap together, bytes, or Unlimited; not set: equal to Memory
 	MemoryReservation *int64  // bytes
+	OOMScoreAdj       *int64  // -999 to 1000: who is ended first when the host is out of memory
 	CPUs              *Amount // 1e-9 CPUs
 	CPUSet            *string // "0-3,8"
 	GPUs              *GPULimit

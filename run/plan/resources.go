@@ -18,12 +18,16 @@ const (
 	// (runc, a Go program) keeps to the limit itself and failed in 16 of 18
 	// starts at 1 GiB, in none at 2 GiB (measured); crun-init needs 0.8 GiB.
 	minAddressSpace = 2 << 30
+	// minOOMScore is one above the kernel's OOM_SCORE_ADJ_MIN, which keeps a
+	// process from being ended at all (proc_pid_oom_score_adj(5)).
+	minOOMScore, maxOOMScore = -999, 1000
 )
 
 // memory sets the ceiling of memory, closes the swap, and checks both against
 // the host: a ceiling above what is there is none.
 func (m *maker) memory() {
 	l, host := &m.req.Limits, m.req.Host
+	m.oomScore()
 	if l.Memory == nil {
 		if l.MemorySwap != nil {
 			m.errorf("%smemory_swap without memory: it is memory and swap together, so set memory too", m.at("memory_swap"))
@@ -57,6 +61,24 @@ func (m *maker) memory() {
 	m.swap(memory, limit)
 }
 
+// oomScore says whom the kernel ends first when the whole host is out of
+// memory. Below 0 is for what must outlive others.
+func (m *maker) oomScore() {
+	score := m.req.Limits.OOMScoreAdj
+	switch {
+	case score == nil:
+		return
+	case *score < minOOMScore || *score > maxOOMScore:
+		m.errorf("%soom_score_adj is %d: allowed are %d to %d (at -1000 a run at its memory limit would hang, since nothing of it could be ended)", m.at("oom_score_adj"), *score, minOOMScore, maxOOMScore)
+		return
+	case *score < 0 && m.req.Host.Rootless:
+		m.errorf("%soom_score_adj is %d, and a rootless engine may not protect a run from the kernel: ask for 0 or more", m.at("oom_score_adj"), *score)
+		return
+	}
+	n := int(*score)
+	m.plan.Spec.Process.OOMScoreAdj = &n
+}
+
 // swap closes the swap: memory and swap together are memory, unless asked.
 func (m *maker) swap(memory *specs.LinuxMemory, limit int64) {
 	l, host := &m.req.Limits, m.req.Host
@@ -75,9 +97,14 @@ func (m *maker) swap(memory *specs.LinuxMemory, limit int64) {
 	case host.SwapLimit:
 		memory.Swap = &swap
 	case swap == Unlimited:
+		memory.Swap = &swap
 	case host.Swap > 0:
 		m.errorf("%s cannot limit swap, and has %s of it: the run could pass its memory by swapping; boot it with swapaccount=1, turn swap off (swapoff -a), or allow it with --memory-swap -1",
 			m.host(), FormatBytes(host.Swap))
+	case host.Swap < 0:
+		// Init looks from inside, and refuses where there is some.
+		delete(m.origin, "memory_swap")
+		m.warnf("%s cannot limit swap, and whether it has any is seen only once the run starts, which is refused then (swapaccount=1 on its kernel's command line turns the limit on)", m.host())
 	default:
 		delete(m.origin, "memory_swap")
 		m.warnf("%s cannot limit swap; with no swap there memory alone holds the run (swapaccount=1 on its kernel's command line turns it on)", m.host())
@@ -189,6 +216,10 @@ func (m *maker) wish(field, name string, value *int64) {
 		return
 	}
 	m.warnf("%s is %s, lowered from %s: the engine may not give more", field, text(most), text(*value))
+	if m.plan.Asked == nil {
+		m.plan.Asked = map[string]string{}
+	}
+	m.plan.Asked[field] = text(*value)
 	m.rlimit(field, name, &most)
 }
 

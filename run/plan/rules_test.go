@@ -40,6 +40,9 @@ func TestThreads(t *testing.T) {
 			r.Limits = test.limits
 			p, _ := mustMake(t, r)
 			for _, name := range threadVars {
+				if name == cpuCountVar && test.name == "a number" {
+					continue // the cores, whatever threads says: below
+				}
 				if got, _ := p.Getenv(name); got != test.threads {
 					t.Errorf("%s is %q, want %q", name, got, test.threads)
 				}
@@ -48,6 +51,79 @@ func TestThreads(t *testing.T) {
 				t.Errorf("%s is %q, want %q", WorkersVar, got, test.workers)
 			}
 		})
+	}
+}
+
+func TestThreadsOfRanks(t *testing.T) {
+	for _, test := range []struct {
+		command                string
+		gpus                   int
+		threads, workers, cpus string
+	}{
+		{"train.py --nproc_per_node 4", 0, "8", "4", "8"},
+		{"torchrun train.py", 0, "8", "4", "8"},
+		{"torchrun --nproc_per_node 4 train.py", 0, "2", "2", "2"},
+		{"torchrun --standalone --nproc-per-node=4 train.py", 0, "2", "2", "2"},
+		{"/opt/x/bin/torchrun --nproc_per_node=3 -m pkg.train", 0, "2", "2", "2"},
+		{"torchrun train.py --nproc_per_node 4", 0, "8", "4", "8"},
+		{"torchrun --nproc_per_node 64 train.py", 0, "1", "1", "1"},
+		{"torchrun --nproc_per_node gpu train.py", 2, "4", "4", "4"},
+		{"torchrun --nproc_per_node auto train.py", 2, "4", "4", "4"},
+		{"torchrun --nproc_per_node auto train.py", 0, "1", "1", "1"},
+		{"torchrun --nproc_per_node gpu train.py", 0, "8", "4", "8"},
+		{"torchrun --nproc_per_node", 0, "8", "4", "8"},
+		{"python -m torch.distributed.run --nproc_per_node 4 train.py", 0, "2", "2", "2"},
+		{"python3 -u -m torch.distributed.launch --nproc_per_node=4 train.py", 0, "2", "2", "2"},
+		{"python train.py -m torch.distributed.run --nproc_per_node 4", 0, "8", "4", "8"},
+		{"python -m", 0, "8", "4", "8"},
+	} {
+		t.Run(test.command, func(t *testing.T) {
+			r := small()
+			r.Command = strings.Fields(test.command)
+			r.Limits.CPUs.Value = 8e9
+			if test.gpus > 0 {
+				r.Limits.GPUs, r.Host.GPUDriver = &GPULimit{Count: test.gpus}, "nvidia"
+			}
+			p, _ := mustMake(t, r)
+			want := map[string]string{"OMP_NUM_THREADS": test.threads, WorkersVar: test.workers, cpuCountVar: test.cpus, TokenizersVar: ""}
+			if test.threads == "1" {
+				want[TokenizersVar] = "false"
+			}
+			for name, value := range want {
+				if got, _ := p.Getenv(name); got != value {
+					t.Errorf("%s is %q, want %q", name, got, value)
+				}
+			}
+		})
+	}
+	r := small()
+	r.Limits.Threads = &Threads{N: 7}
+	r.Command = []string{"torchrun", "--nproc_per_node=2", "train.py"}
+	p, _ := mustMake(t, r)
+	omp, _ := p.Getenv("OMP_NUM_THREADS")
+	if cpus, _ := p.Getenv(cpuCountVar); omp != "7" || cpus != "1" {
+		t.Errorf("%s threads and %s cores, want 7, as was asked, and 1", omp, cpus)
+	}
+}
+
+// Of what is lowered the plan keeps what was asked.
+func TestAsked(t *testing.T) {
+	r := small()
+	r.Host.MaxRlimits = map[string]int64{"nofile": 4096}
+	p, _ := mustMake(t, r)
+	if p.Asked["nofile"] != "65536" || len(p.Asked) != 1 {
+		t.Errorf("%v", p.Asked)
+	}
+}
+
+func TestKeptThreadsAreShown(t *testing.T) {
+	r := small()
+	r.Image.Env = append(r.Image.Env, "OMP_NUM_THREADS=8")
+	r.Env = []EnvVar{{Name: "MKL_NUM_THREADS", Value: "3"}}
+	p, _ := mustMake(t, r)
+	i := slices.IndexFunc(Describe(p), func(row Row) bool { return row.Field == "threads" })
+	if i < 0 || Describe(p)[i].Value != "2, but OMP_NUM_THREADS=8, MKL_NUM_THREADS=3 kept" {
+		t.Errorf("row %d of %v", i, Describe(p))
 	}
 }
 
@@ -125,7 +201,10 @@ func TestWarnings(t *testing.T) {
 		{"unlimited wish", func(r *Request) {
 			r.Limits.MemLock, r.Host.MaxRlimits = ptr(int64(-1)), map[string]int64{"memlock": 8 << 20}
 		}, "memlock is 8 MiB, lowered from unlimited"},
-		{"half of memory", func(r *Request) { r.Limits.ShmSize = ptr(int64(2 << 30)) }, "/dev/shm (2 GiB) and /tmp (1 GiB) count as memory and may take more than half of its 4 GiB"},
+		{"half of a share of memory", func(r *Request) { r.Limits.Memory, r.Limits.ShmSize = &Amount{Num: 1, Den: 16}, ptr(int64(2<<30)) },
+			"/dev/shm (2 GiB) and /tmp (1 GiB) count as memory and may take more than half of its 4 GiB"},
+		{"half of memory, which the profile's check says", func(r *Request) { r.Limits.ShmSize = ptr(int64(2 << 30)) }, ""},
+		{"swap that nobody knows of", func(r *Request) { r.Host.SwapLimit, r.Host.Swap = false, -1 }, "the engine's host cannot limit swap, and whether it has any is seen only once the run starts"},
 		{"cpuset", func(r *Request) { r.Limits.CPUSet = ptr("1") }, "cpus is 2, but cpuset 1 has 1"},
 		{"remote", func(r *Request) { r.Host.Remote, r.Host.Name, r.HomeDir, r.Account.Home = true, "ssh://big", "", "" },
 			"/home/ada/work is mounted from the host of ssh://big, which is another machine"},

@@ -122,7 +122,11 @@ func (app *App) printInspection(all *inspection) error {
 	held := heldLimits(all.Limits)
 	fmt.Fprintln(table, "FIELD\tASKED\tHELD\tFROM")
 	for _, row := range plan.Describe(all.Plan) {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", row.Field, row.Value, held[row.Field], row.Origin)
+		asked := row.Value
+		if text, lowered := all.Plan.Asked[row.Field]; lowered {
+			asked = text
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", row.Field, asked, held[row.Field], row.Origin)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -148,6 +152,10 @@ func heldLimits(l *inside.Limits) map[string]string {
 	}
 	size("memory", l.Memory)
 	size("memory_swap", l.MemorySwap)
+	size("memory_reservation", l.MemoryReservation)
+	if l.OOMScoreAdj != nil {
+		held["oom_score_adj"] = fmt.Sprint(*l.OOMScoreAdj)
+	}
 	if l.CPUQuota != nil && *l.CPUQuota > 0 && l.CPUPeriod != nil && *l.CPUPeriod > 0 {
 		held["cpus"] = plan.FormatCPUs(*l.CPUQuota * 1_000_000_000 / *l.CPUPeriod)
 	}

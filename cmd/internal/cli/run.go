@@ -48,6 +48,7 @@ var limitFlags = []limitFlag{
 	{flag: "memory", field: "memory", usage: "memory limit: `SIZE` (4g, 512m) or a share of the host (1/2)"},
 	{flag: "memory-swap", field: "memory_swap", usage: "memory and swap together: `SIZE` or -1 for no limit (default: no swap)"},
 	{flag: "memory-reservation", field: "memory_reservation", usage: "`SIZE` to shrink to when the host runs short"},
+	{flag: "oom-score-adj", field: "oom_score_adj", usage: "`NUMBER` from -999 to 1000: who is ended first when the host is out of memory"},
 	{flag: "cpus", field: "cpus", usage: "CPU time per second: a `NUMBER` (1.5) or a share of the host (1/2)"},
 	{flag: "cpuset", field: "cpuset", usage: "CPUs that may be used, a `LIST` (0-3,8)"},
 	{flag: "gpus", field: "gpus", usage: "`GPUS`: a number, all, none, or ids with commas between"},
@@ -178,6 +179,9 @@ func (app *App) run(ctx context.Context, o *runOptions) error {
 	}
 	defer j.engine.Close()
 	if o.dryRun {
+		for _, w := range j.warnings {
+			app.warn(w)
+		}
 		return app.printPlan(j.plan, o.output)
 	}
 	return runError(app.start(ctx, j))

@@ -193,7 +193,11 @@ func (app *App) runProfile(j *job) (*profiles.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	app.warnProfiles(warnings, name)
+	for _, w := range warnings {
+		if w.Profile == "" || w.Profile == name {
+			j.warnings = append(j.warnings, w.String())
+		}
+	}
 	var errs []error
 	for _, l := range j.options.limits {
 		if err := profile.Override(l.field, l.value, profiles.Flag("--"+l.flag)); err != nil {
@@ -210,7 +214,7 @@ func (app *App) runProfile(j *job) (*profiles.Profile, error) {
 	for _, w := range checked {
 		// What the files say by themselves has been said.
 		if w.Source.Line == 0 {
-			app.warnProfile(w)
+			j.warnings = append(j.warnings, w.String())
 		}
 	}
 	return profile, nil

@@ -75,6 +75,9 @@ func containerConfig(p *plan.Plan, secrets map[string]string, withInit bool, gpu
 		Init:        &noInit,
 		LogConfig:   logConfig(p.Log),
 	}
+	if process.OOMScoreAdj != nil {
+		host.OomScoreAdj = *process.OOMScoreAdj
+	}
 	for _, gid := range user.AdditionalGids {
 		host.GroupAdd = append(host.GroupAdd, strconv.FormatUint(uint64(gid), 10))
 	}
