@@ -34,7 +34,7 @@ type Image struct {
 	// OwnDigests says that the engine has digests of images that no registry
 	// has, too, as containerd's image store does.
 	OwnDigests bool
-	Labels        map[string]string
+	Labels     map[string]string
 	// Platform is linux/amd64 or linux/arm64.
 	Platform string
 	// User is the one that commands run as, "" for root.
