@@ -146,6 +146,24 @@ func TestMaxRlimits(t *testing.T) {
 	}
 }
 
+// Where systemd holds the socket, dockerd's own file tells who it is.
+func TestDockerdBehindSystemd(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  int
+	}{
+		"there":     {map[string]string{"run/docker.pid": "77", "proc/77/comm": "dockerd\n"}, 77},
+		"another":   {map[string]string{"run/docker.pid": "77", "proc/77/comm": "bash\n"}, 0},
+		"gone":      {map[string]string{"run/docker.pid": "77"}, 0},
+		"half":      {map[string]string{"run/docker.pid": "", "proc/77/comm": "dockerd\n"}, 0},
+		"no Docker": {nil, 0},
+	} {
+		if got := root(t, tc.files).dockerd(); got != tc.want {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
 // TestFactsAskOnce: what Docker has said once is not asked for again, and
 // Podman says in its version alone what it is.
 func TestFactsAskOnce(t *testing.T) {

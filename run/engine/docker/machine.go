@@ -81,14 +81,17 @@ func (m machine) nvidiaHook() bool {
 
 // maxRlimits is how far the engine behind a socket may raise the limits of a
 // process, by the names that a plan has for them, with -1 for "at will". It is
-// nil where that cannot be told: systemd may hold the socket, or /proc hide
-// other users' processes.
+// nil where that cannot be told: systemd may hold the socket of another engine
+// than Docker's, or /proc hide other users' processes.
 //
 // A daemon with CAP_SYS_RESOURCE raises everything, but descriptors no higher
 // than fs.nr_open. One without (rootless, or itself in a container) keeps to
 // its own hard limits.
 func (m machine) maxRlimits(socket string, rootless bool) map[string]int64 {
 	pid := peer(socket)
+	if pid == 1 { // systemd's socket; dockerd says in its file who it is
+		pid = m.dockerd()
+	}
 	if pid <= 1 {
 		return nil
 	}
@@ -111,6 +114,24 @@ func (m machine) maxRlimits(socket string, rootless bool) map[string]int64 {
 		}
 	}
 	return max
+}
+
+// dockerd is the process that /run/docker.pid names, or 0.
+func (m machine) dockerd() int {
+	data, err := os.ReadFile(m.root + "/run/docker.pid")
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return 0
+	}
+	// A pid is given anew where the file was left behind.
+	name, err := os.ReadFile(m.root + "/proc/" + strconv.Itoa(pid) + "/comm")
+	if err != nil || strings.TrimSpace(string(name)) != "dockerd" {
+		return 0
+	}
+	return pid
 }
 
 // hardLimits reads /proc/PID/limits.
