@@ -14,6 +14,8 @@ import (
 type failure struct {
 	Kind string `json:"kind"` // apt, base, channel, conda, index or pip
 	Text string `json:"text"`
+	// Late tells that a server has been waited for: asking again takes as long.
+	Late bool `json:"late,omitempty"`
 	// Missing are requests that no channel or index fulfils by themselves.
 	Missing []missing `json:"missing,omitempty"`
 	// Core are the fewest requests that have no solution together.

@@ -206,9 +206,9 @@ func (b *builder) ask(ctx context.Context, job buildkit.Job, resolve string) (an
 }
 
 // unreachable tells whether a channel, an index or the base image's package
-// archives did not answer. One that refuses does answer.
+// archives did not answer at once. One that refuses does answer.
 func (s *solution) unreachable() bool {
-	if s.Failure == nil || strings.Contains(s.Failure.Text, "HTTP status ") {
+	if s.Failure == nil || s.Failure.Late || strings.Contains(s.Failure.Text, "HTTP status ") {
 		return false
 	}
 	return slices.Contains([]string{"channel", "index", "archive"}, s.Failure.Kind)

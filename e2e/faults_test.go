@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -22,7 +23,8 @@ import (
 //	fault none              serve as it should be, from here on
 //	fault MODE REGEXP       do to paths that match: cut (half of the file, then the
 //	                        connection ends), corrupt (other bytes), hang (no answer),
-//	                        stall (half of the file, then nothing), or a status (404)
+//	                        stall (half of the file, then nothing), drip (a byte a second),
+//	                        or a status (404)
 //	asked REGEXP            fail where no path that was asked for matches
 func init() {
 	commands["faulty"] = cmdFaulty
@@ -76,12 +78,22 @@ func cmdFaulty(ts *testscript.TestScript, neg bool, args []string) {
 			http.Error(w, "told to", status)
 			return
 		}
+		wait := func() {
+			select {
+			case <-stop:
+			case <-r.Context().Done():
+			}
+		}
+		if mode == "hang" { // whatever is asked for
+			wait()
+			return
+		}
 		whole := httptest.NewRecorder()
 		r.Header.Del("Range")
 		r.Header.Del("If-None-Match")
 		r.Header.Del("If-Modified-Since")
 		channel.ServeHTTP(whole, r)
-		if whole.Code != http.StatusOK || r.Method == http.MethodHead {
+		if whole.Code != http.StatusOK && mode != "drip" || r.Method == http.MethodHead {
 			w.WriteHeader(whole.Code)
 			return
 		}
@@ -89,11 +101,8 @@ func cmdFaulty(ts *testscript.TestScript, neg bool, args []string) {
 		half := body[:len(body)/2]
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		w.Header().Set("Content-Type", "application/octet-stream")
-		wait := func() {
-			select {
-			case <-stop:
-			case <-r.Context().Done():
-			}
+		if kind := whole.Header().Get("Content-Type"); mode == "drip" && kind != "" {
+			w.Header().Set("Content-Type", kind)
 		}
 		switch mode {
 		case "cut":
@@ -102,8 +111,18 @@ func cmdFaulty(ts *testscript.TestScript, neg bool, args []string) {
 		case "corrupt":
 			_, _ = w.Write(half)
 			_, _ = w.Write(bytes.Repeat([]byte("x"), len(body)-len(half)))
-		case "hang":
-			wait()
+		case "drip":
+			for i := range body {
+				_, _ = w.Write(body[i : i+1])
+				w.(http.Flusher).Flush()
+				select {
+				case <-stop:
+					return
+				case <-r.Context().Done():
+					return
+				case <-time.After(time.Second):
+				}
+			}
 		case "stall":
 			_, _ = w.Write(half)
 			w.(http.Flusher).Flush()

@@ -159,12 +159,11 @@ def to_environment(arguments, variables):
     return kept, found
 
 
-def refusal(url):
-    """What a server says to a request for url in the place of an answer, or ""."""
+def request_for(url):
+    """A request to url, with its login in the place where it belongs."""
     # Here, for they take long to load and hardly a step needs them.
     import base64
     import netrc
-    import urllib.error
     import urllib.parse
     import urllib.request
 
@@ -180,8 +179,16 @@ def refusal(url):
     if account:
         code = base64.b64encode(urllib.parse.unquote(account).encode()).decode()
         request.add_header("Authorization", "Basic " + code)
+    return request
+
+
+def refusal(url):
+    """What a server says to a request for url in the place of an answer, or ""."""
+    import urllib.error
+    import urllib.request
+
     try:
-        with urllib.request.urlopen(request, timeout=30):
+        with urllib.request.urlopen(request_for(url), timeout=30):
             return ""
     except urllib.error.HTTPError as error:
         return f"{error.code} {error.reason}"

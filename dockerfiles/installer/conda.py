@@ -16,6 +16,7 @@ from rattler.package.build_string import BuildString
 
 import conflict
 import layer
+import waiting
 from common import Failure, sources
 from progress import LARGE, Bar, Timer
 
@@ -25,6 +26,7 @@ FIELDS = (
 )
 
 
+LEAST = 1 << 10  # bytes a second of all downloads, below which they stand still
 ATTEMPTS = 3  # to fetch packages; what came whole is kept between them
 # What a connection that broke is told by, in rattler's causes.
 BROKEN = (
@@ -60,7 +62,7 @@ class Question:
 
         limit is a number of seconds.
         """
-        return asyncio.run(rattler.solve(
+        return self.ask(lambda: rattler.solve(
             list(self.channels.values()),
             [rattler.MatchSpec(spec, strict=False) for spec in specs],
             gateway=self.gateway,
@@ -71,14 +73,31 @@ class Question:
             timeout=datetime.timedelta(seconds=limit) if limit else None,
         ))
 
+    def ask(self, question):
+        """The answer to question, for which the channels may be asked for their lists. Raises waiting.Silent."""
+        lists = [
+            [f"{url.rstrip('/')}/{self.platforms[0]}/repodata.json" for url in sources.channels.get(public) or [public]]
+            for public in self.channels.values()]
+
+        async def answer():
+            task = asyncio.ensure_future(question())
+            while not (await asyncio.wait([task], timeout=sources.patience))[0]:
+                said = await asyncio.get_running_loop().run_in_executor(None, waiting.silent, lists)
+                if said and not task.done():
+                    task.cancel()
+                    raise waiting.Silent(said)
+            return task.result()
+
+        return asyncio.run(answer())
+
     def records(self, name):
         """All records of a package's name."""
-        lists = asyncio.run(self.gateway.query(list(self.channels.values()), self.platforms, [name], recursive=False))
+        lists = self.ask(lambda: self.gateway.query(list(self.channels.values()), self.platforms, [name], recursive=False))
         return [record for records in lists for record in records]
 
     def names(self):
         """The names of all packages."""
-        return [name.normalized for name in asyncio.run(self.gateway.names(list(self.channels.values()), self.platforms))]
+        return [name.normalized for name in self.ask(lambda: self.gateway.names(list(self.channels.values()), self.platforms))]
 
     def missing(self, specs):
         """Those of specs that no record fulfils, each with what there is near it."""
@@ -186,11 +205,13 @@ class Reporter:
         self.fetch, self.link = Bar("fetch"), Bar("link")
         self.fetching, self.linked = Timer(), Timer()
         self.heard = {}  # when each download that is under way got something
+        self.mark = (0, 0)  # a time, and the bytes of all downloads until then
+        self.bytes = 0
 
     def silent(self):
-        """A package whose download has stood still for too long, or None."""
-        late = time.monotonic() - sources.patience
-        return next((self.names[index] for index, at in dict(self.heard).items() if at < late), None)
+        """A package whose download has stood still for too long, or None; all do where next to nothing comes."""
+        late, heard = time.monotonic() - sources.patience, dict(self.heard)
+        return next((self.names[index] for index, at in heard.items() if at < late or self.mark[0] < late), None)
 
     def on_populate_cache_start(self, operation, package_name):
         self.names.append(package_name)
@@ -198,6 +219,8 @@ class Reporter:
 
     def on_download_start(self, cache_entry):
         name = self.names[cache_entry]
+        if not self.heard:
+            self.mark = (time.monotonic(), self.bytes)
         self.heard[cache_entry] = time.monotonic()
         size = self.sizes.get(name, 0)
         self.fetching.start()
@@ -208,6 +231,9 @@ class Reporter:
 
     def on_download_progress(self, download_idx, progress, total):
         self.fetch.done += progress - self.got.get(download_idx, 0)
+        self.bytes += max(0, progress - self.got.get(download_idx, 0))
+        if self.bytes - self.mark[1] >= LEAST * sources.patience:
+            self.mark = (time.monotonic(), self.bytes)
         self.got[download_idx] = progress
         if total and progress >= total:
             self.heard.pop(download_idx, None)  # what follows is this machine's to do
@@ -292,7 +318,7 @@ async def attend(records, prefix, platform, reporter):
     while not (await asyncio.wait([task], timeout=1))[0]:
         if name := reporter.silent():
             task.cancel()
-            raise Failure(f"failed to fetch {name}: the download timed out, nothing came for {sources.patience} s")
+            raise Failure(f"failed to fetch {name}: the download timed out, less than {LEAST >> 10} KiB a second came for {sources.patience} s (patience in config.yaml)")
     task.result()
 
 

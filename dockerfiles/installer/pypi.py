@@ -16,6 +16,7 @@ import directurl
 import layer
 import local
 import pipconflict
+import waiting
 from common import EXTRA_INDEX, Failure, TOOLS_UV, python_of, refusal, sources, to_environment
 from progress import LARGE, Bar
 
@@ -44,20 +45,12 @@ def run_uv(*arguments, said=None, more=None):
     environment = {
         **os.environ, **(more or {}), **variables,
         "UV_CACHE_DIR": CACHE, "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never",
-        **({} if said else {"UV_NO_PROGRESS": "1"}), "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": str(5 * sources.patience),
+        **({} if said else {"UV_NO_PROGRESS": "1"}), "UV_NO_CONFIG": "1", "NO_COLOR": "1", "UV_HTTP_TIMEOUT": str(sources.patience),  # between two bytes
         # A busy mirror or proxy takes longer to answer than uv's 10 s.
         "UV_HTTP_CONNECT_TIMEOUT": str(sources.patience),
     }
-    command = [TOOLS_UV, *arguments]
-    if said:
-        with subprocess.Popen(command, env=environment, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-            lines = []
-            for line in process.stderr:
-                lines.append(line)
-                said(line.strip())
-        result = subprocess.CompletedProcess(command, process.returncode, "", "".join(lines))
-    else:
-        result = subprocess.run(command, env=environment, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    indexes = [*variables.get("UV_DEFAULT_INDEX", "").split(), *variables.get("UV_INDEX", "").split()]
+    result = waiting.run([TOOLS_UV, *arguments], environment, [[f"{url.rstrip('/')}/pip/"] for url in indexes], said)
     if result.returncode == -signal.SIGKILL:
         raise Failure("uv was killed, most likely because the engine's host ran out of memory: free memory, or build on a machine that has more")
     return result
@@ -381,10 +374,12 @@ def install(entries, python, options):
             file.write(sources.private(line) + "\n")
         file.flush()
         reporter = Reporter()
-        result = run_uv(
-            "pip", "install", "--python", python, "--no-deps", "--index-strategy", "unsafe-best-match",
-            *options, "-r", file.name, said=reporter.said)
-    reporter.close()
+        try:
+            result = run_uv(
+                "pip", "install", "--python", python, "--no-deps", "--index-strategy", "unsafe-best-match",
+                *options, "-r", file.name, said=reporter.said)
+        finally:
+            reporter.close()
     if result.returncode:
         print(sources.public(result.stderr).strip(), flush=True)
         raise Failure("installing the pip packages failed; uv's message is above")

@@ -6,6 +6,7 @@ import re
 from rattler.exceptions import FetchRepoDataError, GatewayError, SolverError
 
 import conda
+import waiting
 from common import Failure, failure, sources
 
 
@@ -38,8 +39,11 @@ def solve(request):
             answer["miniconda"] = miniconda(request, question, notes)
     except SolverError as error:
         return failure("conda", conda.explain(error))
+    except waiting.Silent as error:
+        return failure("channel", str(error), late=True)
     except (GatewayError, FetchRepoDataError) as error:
-        return failure("channel", conda.explain(error))
+        text = conda.explain(error)
+        return failure("channel", text, late="timed out" in text)
     return answer
 
 
