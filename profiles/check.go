@@ -34,6 +34,7 @@ func (p *Profile) check(own map[string]Source) ([]Warning, []*Error) {
 	c.inMemory()
 	c.cpus()
 	c.addressSpace()
+	c.signal()
 	return c.warnings, c.errs
 }
 
@@ -150,6 +151,15 @@ func (c *checker) cpus() {
 	}
 	if p.Threads != nil && int64(p.Threads.N)*nanoCPU > cpus && p.Threads.N > 1 {
 		c.warnf([]string{"threads", "cpus"}, "threads is %d, more than cpus, %s; they will wait for each other (auto follows cpus)", p.Threads.N, formatCPUs(cpus))
+	}
+}
+
+// signal asks for a share: a signal alone is never sent.
+func (c *checker) signal() {
+	const name = "signal_before_kill"
+	s := c.p.SignalBeforeKill
+	if s != nil && s.Signal != "" && s.Memory == 0 && s.Time == 0 && c.p.Origin[name+".memory"] == (Source{}) && c.p.Origin[name+".time"] == (Source{}) {
+		c.errorf([]string{name + ".signal"}, "%s says %s and not when; write memory: 90%% or time: 95%% beside it", name, s.Signal)
 	}
 }
 

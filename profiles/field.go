@@ -59,16 +59,16 @@ func limitValue(n int64) any {
 	return n
 }
 
-// tmpDir makes the parts of tmpdir. The TmpDir is made afresh, so that no two
-// profiles share one.
-func tmpDir[T any](name string, at func(*TmpDir) *T, parse func(string) (T, error), text func(T) string) field {
+// part makes a part of a field that is a mapping. The whole is made afresh, so
+// that no two profiles share one.
+func part[W, T any](name string, whole func(*Profile) **W, at func(*W) *T, parse func(string) (T, error), text func(T) string, value func(T) any) field {
 	edit := func(p *Profile, v T) {
-		var dir TmpDir
-		if p.TmpDir != nil {
-			dir = *p.TmpDir
+		var w W
+		if old := *whole(p); old != nil {
+			w = *old
 		}
-		*at(&dir) = v
-		p.TmpDir = &dir
+		*at(&w) = v
+		*whole(p) = &w
 	}
 	return field{
 		name: name,
@@ -79,11 +79,24 @@ func tmpDir[T any](name string, at func(*TmpDir) *T, parse func(string) (T, erro
 			}
 			return err
 		},
-		copy:  func(to, from *Profile) { edit(to, *at(from.TmpDir)) },
-		text:  func(p *Profile) string { return text(*at(p.TmpDir)) },
-		value: func(p *Profile) any { return *at(p.TmpDir) },
+		copy:  func(to, from *Profile) { edit(to, *at(*whole(from))) },
+		text:  func(p *Profile) string { return text(*at(*whole(p))) },
+		value: func(p *Profile) any { return value(*at(*whole(p))) },
 	}
 }
+
+// tmpDir makes the parts of tmpdir.
+func tmpDir[T any](name string, at func(*TmpDir) *T, parse func(string) (T, error), text func(T) string) field {
+	return part(name, func(p *Profile) **TmpDir { return &p.TmpDir }, at, parse, text, itself[T])
+}
+
+// signalPart makes the parts of signal_before_kill.
+func signalPart[T any](name string, at func(*SignalBeforeKill) *T, parse func(string) (T, error), text func(T) string) field {
+	return part(name, func(p *Profile) **SignalBeforeKill { return &p.SignalBeforeKill }, at, parse, text, func(v T) any { return text(v) })
+}
+
+// parts has the fields that are mappings, and what is in them.
+var parts = map[string][]string{"tmpdir": {"size", "kind"}, "signal_before_kill": {"signal", "memory", "time"}}
 
 func word(s string) string { return s }
 
@@ -109,6 +122,9 @@ var fields = []field{
 	pointer("home", func(p *Profile) **string { return &p.Home }, oneOf(HomeOwn, HomeMine), word, itself[string]),
 	pointer("network", func(p *Profile) **string { return &p.Network }, parseNetwork, word, itself[string]),
 	timeLimit,
+	signalPart("signal_before_kill.signal", func(s *SignalBeforeKill) *string { return &s.Signal }, parseSignal, word),
+	signalPart("signal_before_kill.memory", func(s *SignalBeforeKill) *int { return &s.Memory }, parsePercent, formatPercent),
+	signalPart("signal_before_kill.time", func(s *SignalBeforeKill) *int { return &s.Time }, parsePercent, formatPercent),
 	pointer("strict", func(p *Profile) **bool { return &p.Strict }, parseBool, formatBool, itself[bool]),
 	pointer("final", func(p *Profile) **bool { return &p.Final }, parseBool, formatBool, itself[bool]),
 }

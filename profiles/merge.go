@@ -90,6 +90,9 @@ func (p *Profile) set(name, value string, source Source) error {
 		p.TmpDir = &dir
 		return nil
 	}
+	if name == "signal_before_kill" {
+		return p.setSignal(value, source)
+	}
 	if variable, ok := strings.CutPrefix(name, "env."); ok {
 		if err := checkEnvName(variable); err != nil {
 			return fmt.Errorf("env has %q, which %w", variable, err)

@@ -144,16 +144,16 @@ func (p *parser) field(def *definition, pair yamlfile.Pair) {
 		}
 	case name == "gpus" && kind == yaml.SequenceNode:
 		p.gpuIDs(profile, value)
-	case name == "tmpdir" && kind == yaml.MappingNode:
+	case parts[name] != nil && kind == yaml.MappingNode:
 		for part := range p.pairs(value) {
-			name := "tmpdir." + part.Name
-			if !known(name) {
-				p.errorf(part.Key, "unknown field %q in tmpdir; it has size and kind%s", part.Name, yamlfile.DidYouMean(part.Name, []string{"size", "kind"}))
+			whole := name + "." + part.Name
+			if !known(whole) {
+				p.errorf(part.Key, "unknown field %q in %s; it has %s%s", part.Name, name, andList(parts[name]), yamlfile.DidYouMean(part.Name, parts[name]))
 				continue
 			}
-			p.value(profile, name, part.Value)
+			p.value(profile, whole, part.Value)
 		}
-	case strings.Contains(name, ".") || name != "tmpdir" && !known(name):
+	case strings.Contains(name, ".") || parts[name] == nil && !known(name):
 		p.errorf(pair.Key, "%v", unknownField(name))
 	default:
 		p.value(profile, name, value)

@@ -85,6 +85,17 @@ type Threads struct {
 	N int
 }
 
+// SignalBeforeKill says when a run is told that a limit is near, once for each
+// limit, so that it can save a checkpoint.
+type SignalBeforeKill struct {
+	// Signal is one of SIGUSR1, SIGUSR2, SIGHUP, SIGINT and SIGTERM; "" stands
+	// for SIGUSR1.
+	Signal string
+	// Memory and Time are the shares of memory and of time_limit at which it is
+	// sent, in percent, 1 to 99; 0 for never.
+	Memory, Time int
+}
+
 // EnvVar is one variable of the run's environment.
 type EnvVar struct {
 	Name  string
@@ -153,7 +164,8 @@ type Profile struct {
 	// Network is NetworkNone, NetworkDefault or NetworkHost.
 	Network *string
 	// TimeLimit is at least a second. "none" leaves it nil, with an Origin.
-	TimeLimit *time.Duration
+	TimeLimit        *time.Duration
+	SignalBeforeKill *SignalBeforeKill
 	// Strict refuses what is only a wish (nofile, memlock, stack) and cannot
 	// be had in full.
 	Strict *bool

@@ -216,6 +216,12 @@ func parseBool(text string) (bool, error) {
 	return false, errors.New("is neither true nor false; write one of the two")
 }
 
+// andList gives "a, b and c".
+func andList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
 // orList gives "a, b or c".
 func orList(words []string) string {
 	if len(words) < 2 {

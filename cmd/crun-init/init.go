@@ -62,6 +62,7 @@ type initProcess struct {
 	signals     chan os.Signal
 	expect      inside.Expectation
 	differences []inside.Difference
+	early       []inside.EarlySignal
 }
 
 // readExpectation reads what crun has put there. None is no error: found is

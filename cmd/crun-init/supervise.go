@@ -42,8 +42,13 @@ func (n *initProcess) supervise(path string, args []string) int {
 	if n.expect.TimeLimit != nil {
 		limit = time.After(time.Duration(*n.expect.TimeLimit))
 	}
+	early := n.earlySignals()
 	for {
 		select {
+		case <-early.time:
+			n.atTime(early, c)
+		case <-early.memory:
+			n.atMemory(early, c)
 		case status := <-ended:
 			return n.ended(status, timedOut)
 		case s := <-n.signals:
@@ -112,7 +117,7 @@ func (n *initProcess) ended(status syscall.WaitStatus, timedOut bool) int {
 		Version: inside.Version, Run: n.expect.Run,
 		Reason: inside.ReasonExited, ExitCode: status.ExitStatus(),
 		Started: n.start.UTC(), Ended: now.UTC(), Duration: plan.Duration(now.Sub(n.start)),
-		Differences: n.differences, Usage: usage(), Counters: counters,
+		Differences: n.differences, Early: n.early, Usage: usage(), Counters: counters,
 	}
 	if status.Signaled() {
 		r.Reason = inside.ReasonSignaled

@@ -14,6 +14,7 @@ func Expect(p *plan.Plan) Expectation {
 		Strict:    p.Strict,
 		TimeLimit: p.TimeLimit,
 		Grace:     p.Grace,
+		Early:     p.SignalBeforeKill,
 		Env:       map[string]string{},
 	}
 	if p.Spec.Linux != nil && p.Spec.Linux.Resources != nil {

@@ -76,6 +76,8 @@ type Expectation struct {
 	Umask     *uint32        `json:"umask,omitempty"`
 	TimeLimit *plan.Duration `json:"time_limit,omitempty"`
 	Grace     plan.Duration  `json:"grace,omitempty"`
+	// Early is the signal that is sent before a limit is reached.
+	Early *plan.EarlySignal `json:"early,omitempty"`
 }
 
 // Limits is what the kernel holds, seen from inside the container before the
@@ -177,8 +179,21 @@ type Report struct {
 	Duration plan.Duration `json:"duration"` // by the monotonic clock
 
 	Differences []Difference `json:"differences,omitempty"`
-	Usage       *Usage       `json:"usage,omitempty"`
-	Counters    *Counters    `json:"counters,omitempty"`
+	// Early are the signals that init has sent before a limit was reached.
+	Early    []EarlySignal `json:"early,omitempty"`
+	Usage    *Usage        `json:"usage,omitempty"`
+	Counters *Counters     `json:"counters,omitempty"`
+}
+
+// EarlySignal is a signal before a limit.
+type EarlySignal struct {
+	Time   time.Time `json:"time"`
+	Signal string    `json:"signal"`
+	Limit  string    `json:"limit"`  // memory or time_limit
+	Reason string    `json:"reason"` // for people
+	// PIDs are the processes that got it, as numbered in the container; none
+	// where none catches it.
+	PIDs []int `json:"pids"`
 }
 
 // Usage is getrusage of the command and all that was reaped with it.

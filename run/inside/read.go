@@ -40,6 +40,26 @@ func Read(e Expectation, environ []string) Limits {
 	return l
 }
 
+// MemoryMeter gives a function that reads how much memory the run holds, in
+// bytes, without the page cache, which the kernel gives up before it ends
+// anybody. ok is false where it cannot be read.
+func MemoryMeter() func() (held int64, ok bool) { return memoryMeter("/") }
+
+func memoryMeter(root string) func() (int64, bool) {
+	dirs, version := findCgroup(root).find("memory")
+	return func() (int64, bool) {
+		var c Counters
+		if len(dirs) > 0 {
+			memoryCounters(dirs[0], version, &c)
+		}
+		held := less(c.MemoryCurrent, c.File)
+		if held == nil || c.File == nil {
+			return 0, false
+		}
+		return *held, true
+	}
+}
+
 // ReadCounters gives what the cgroup and the file systems have counted so far.
 func ReadCounters() *Counters {
 	c := &Counters{}

@@ -220,6 +220,10 @@ func (o *Owner) keep(name string, data []byte) error {
 // readReport fills the state with what init saw.
 func (o *Owner) readReport(r *inside.Report) {
 	s := &o.state
+	for _, e := range r.Early {
+		attrs := map[string]string{"signal": e.Signal, "limit": e.Limit, "reason": e.Reason, "pids": strings.Trim(fmt.Sprint(e.PIDs), "[]")}
+		o.Record.AddEvent(record.Event{Time: e.Time, By: "init", What: "early signal", Attrs: attrs})
+	}
 	s.Signal = r.Signal
 	s.TimedOut = r.Reason == inside.ReasonTimeLimit
 	switch r.Reason {

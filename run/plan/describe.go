@@ -175,6 +175,14 @@ func Describe(p *Plan) []Row {
 	if p.TimeLimit != nil {
 		add("time_limit", FormatDuration(time.Duration(*p.TimeLimit)))
 	}
+	if s := p.SignalBeforeKill; s != nil {
+		if s.Memory > 0 {
+			add("signal_before_kill.memory", s.Signal+" at "+FormatBytes(s.Memory))
+		}
+		if s.Time > 0 {
+			add("signal_before_kill.time", s.Signal+" after "+FormatDuration(time.Duration(s.Time)))
+		}
+	}
 	add("network", p.Network)
 	for _, port := range p.Ports {
 		add("port", fmt.Sprintf("%s:%d to %d/%s", port.HostIP, port.Host, port.Container, port.Protocol))

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -58,6 +59,7 @@ func Make(req Request) (*Plan, []string, error) {
 	m.mounts()
 	m.environment()
 	m.timeLimit()
+	m.earlySignal()
 	m.labels()
 	m.plan.Origin = m.origin
 
@@ -145,6 +147,31 @@ func (m *maker) timeLimit() {
 	}
 	d := Duration(*limit)
 	m.plan.TimeLimit = &d
+}
+
+// earlySignal turns shares of the limits into numbers.
+func (m *maker) earlySignal() {
+	s := m.req.Limits.SignalBeforeKill
+	if s == nil || s.Memory == 0 && s.Time == 0 {
+		return
+	}
+	for part, share := range map[string]int{"memory": s.Memory, "time": s.Time} {
+		if field := "signal_before_kill." + part; share < 0 || share > 99 {
+			m.errorf("%s%s is %d%%: allowed are 1%% to 99%%", m.at(field), field, share)
+		}
+	}
+	early := &EarlySignal{Signal: cmp.Or(s.Signal, "SIGUSR1")}
+	if memory := m.resources().Memory; memory != nil && memory.Limit != nil {
+		early.Memory = *memory.Limit / 100 * int64(s.Memory)
+	}
+	if limit := m.plan.TimeLimit; limit != nil {
+		early.Time = *limit / 100 * Duration(s.Time)
+	}
+	if early.Memory == 0 && early.Time == 0 {
+		m.warnf("signal_before_kill asks for a share of a limit that the run has not: no signal is sent (memory and time_limit are what it can be a share of)")
+		return
+	}
+	m.plan.SignalBeforeKill = early
 }
 
 // account makes the run the caller's. Below a rootless engine the caller is

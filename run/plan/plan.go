@@ -48,7 +48,9 @@ type Plan struct {
 	Ports     []Port    `json:"ports,omitempty"`      // published ports
 	TimeLimit *Duration `json:"time_limit,omitempty"` // then SIGTERM, Grace, SIGKILL
 	Grace     Duration  `json:"grace"`
-	Log       Log       `json:"log"`
+	// SignalBeforeKill tells the command that a limit is near.
+	SignalBeforeKill *EarlySignal `json:"signal_before_kill,omitempty"`
+	Log              Log          `json:"log"`
 
 	// Account makes the container know the caller: the engine adds a line to
 	// /etc/passwd and lines to /etc/group where the image has no such uid and
@@ -97,6 +99,15 @@ type Port struct {
 	Host      int    `json:"host"`    // 1 to 65535, 0 for any free one
 	Container int    `json:"container"`
 	Protocol  string `json:"protocol"` // tcp or udp
+}
+
+// EarlySignal is sent to the command once for each limit that comes near.
+type EarlySignal struct {
+	Signal string `json:"signal"` // "SIGUSR1"
+	// Memory is the use in bytes at which it is sent, page cache not counted; 0
+	// for never. Time is how long after the start; 0 for never.
+	Memory int64    `json:"memory,omitempty"`
+	Time   Duration `json:"time,omitempty"`
 }
 
 // Log bounds the engine's own copy of the output (json-file). The record keeps

@@ -100,7 +100,9 @@ type Limits struct {
 	Home      *string        // HomeOwn (also where not set) or HomeMine
 	Network   *string        // NetworkDefault also where not set
 	TimeLimit *time.Duration // nil: none
-	Strict    *bool
+	// SignalBeforeKill is nil, or has no share, for none.
+	SignalBeforeKill *SignalShares
+	Strict           *bool
 }
 
 // Amount is a fixed amount or a share of the engine's host. Exactly one form
@@ -142,6 +144,13 @@ type GPULimit struct {
 type TmpDir struct {
 	Size int64  // bytes
 	Kind string // TmpFS or Disk
+}
+
+// SignalShares says at which shares of a limit, in percent from 1 to 99, a run
+// is sent a signal; 0 for never.
+type SignalShares struct {
+	Signal       string // "" is SIGUSR1
+	Memory, Time int
 }
 
 // Threads says how many threads OpenMP, MKL and their like start.

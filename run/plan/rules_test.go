@@ -201,6 +201,9 @@ func TestWarnings(t *testing.T) {
 		{"unlimited wish", func(r *Request) {
 			r.Limits.MemLock, r.Host.MaxRlimits = ptr(int64(-1)), map[string]int64{"memlock": 8 << 20}
 		}, "memlock is 8 MiB, lowered from unlimited"},
+		{"signal for no limit", func(r *Request) {
+			r.Limits.Memory, r.Limits.SignalBeforeKill = nil, &SignalShares{Memory: 90, Time: 90}
+		}, "signal_before_kill asks for a share of a limit that the run has not"},
 		{"half of a share of memory", func(r *Request) { r.Limits.Memory, r.Limits.ShmSize = &Amount{Num: 1, Den: 16}, ptr(int64(2<<30)) },
 			"/dev/shm (2 GiB) and /tmp (1 GiB) count as memory and may take more than half of its 4 GiB"},
 		{"half of memory, which the profile's check says", func(r *Request) { r.Limits.ShmSize = ptr(int64(2 << 30)) }, ""},
@@ -217,6 +220,19 @@ func TestWarnings(t *testing.T) {
 				t.Errorf("warnings %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestSignalBeforeKill(t *testing.T) {
+	r := small()
+	r.Limits.SignalBeforeKill, r.Limits.TimeLimit = &SignalShares{Memory: 90, Time: 95}, ptr(100*time.Minute)
+	p, _ := mustMake(t, r)
+	if want := (EarlySignal{Signal: "SIGUSR1", Memory: (4 << 30) / 100 * 90, Time: Duration(95 * time.Minute)}); p.SignalBeforeKill == nil || *p.SignalBeforeKill != want {
+		t.Errorf("%+v, want %+v", p.SignalBeforeKill, want)
+	}
+	r.Limits.SignalBeforeKill = &SignalShares{Signal: "SIGUSR2"}
+	if p, _ = mustMake(t, r); p.SignalBeforeKill != nil {
+		t.Errorf("%+v where no share is asked for", p.SignalBeforeKill)
 	}
 }
 

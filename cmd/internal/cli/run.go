@@ -62,6 +62,7 @@ var limitFlags = []limitFlag{
 	{flag: "address-space", field: "address_space", usage: "`SIZE` of a process's address space, or unlimited"},
 	{flag: "threads", field: "threads", usage: "threads of OpenMP, MKL and such: auto or a `NUMBER`"},
 	{flag: "time-limit", field: "time_limit", usage: "`TIME` after which the run is ended (30m, 12h)"},
+	{flag: "signal-before-kill", field: "signal_before_kill", usage: "`WHEN` to tell the script that a limit is near: memory=90%,time=95%, SIGUSR2,time=90%, or none"},
 	{flag: "network", field: "network", usage: "`NETWORK`: none, default or host"},
 	{flag: "home", field: "home", usage: "`HOME` in the run: own (a folder of crun's) or mine"},
 }

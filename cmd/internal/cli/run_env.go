@@ -172,8 +172,8 @@ func checkVarName(name string, given bool) error {
 func limitsOf(p *profiles.Profile) plan.Limits {
 	l := plan.Limits{
 		Memory: (*plan.Amount)(p.Memory), MemorySwap: p.MemorySwap, MemoryReservation: p.MemoryReservation,
-		OOMScoreAdj: p.OOMScoreAdj,
-		CPUs:        (*plan.Amount)(p.CPUs), CPUSet: p.CPUSet, GPUs: (*plan.GPULimit)(p.GPUs),
+		SignalBeforeKill: (*plan.SignalShares)(p.SignalBeforeKill), OOMScoreAdj: p.OOMScoreAdj,
+		CPUs: (*plan.Amount)(p.CPUs), CPUSet: p.CPUSet, GPUs: (*plan.GPULimit)(p.GPUs),
 		ShmSize: p.ShmSize, TmpDir: (*plan.TmpDir)(p.TmpDir), Pids: p.Pids, NoFile: p.NoFile,
 		MemLock: p.MemLock, Stack: p.Stack, Core: p.Core, AddressSpace: p.AddressSpace,
 		Threads: (*plan.Threads)(p.Threads), Home: p.Home, Network: p.Network, TimeLimit: p.TimeLimit, Strict: p.Strict,
