@@ -70,21 +70,45 @@ var ErrImageUsed = errors.New("the image is in use")
 
 // RemoveImage takes tags off an image, and removes it when it has no other. It
 // removes nothing that a container or another image needs: the error is then
-// ErrImageUsed.
+// ErrImageUsed. With any error the image keeps all its tags; one that another
+// image has by now stays that image's.
 func (e *Engine) RemoveImage(ctx context.Context, img Image) error {
 	names := img.Tags
 	if len(names) == 0 {
 		names = []string{img.ID}
 	}
+	var taken []string
 	for _, name := range names {
+		if now, err := e.Image(ctx, name); err == nil && now.ID != img.ID {
+			continue // the list that img is from was made before
+		}
 		_, err := e.client.ImageRemove(ctx, name, image.RemoveOptions{PruneChildren: true})
 		switch {
+		case err == nil:
+			taken = append(taken, name)
+			continue
 		case cerrdefs.IsNotFound(err):
+			continue
 		case cerrdefs.IsConflict(err):
-			return fmt.Errorf("%w: %s", ErrImageUsed, strings.TrimPrefix(err.Error(), "Error response from daemon: "))
-		case err != nil:
-			return e.failure(ctx, "removing the image "+name, err)
+			err = fmt.Errorf("%w: %s", ErrImageUsed, strings.TrimPrefix(err.Error(), "Error response from daemon: "))
+		default:
+			err = e.failure(ctx, "removing the image "+name, err)
 		}
+		// The engine asks who needs an image when its last tag goes.
+		return errors.Join(err, e.giveBack(context.WithoutCancel(ctx), img.ID, taken))
 	}
 	return nil
+}
+
+// giveBack gives an image tags that were taken off it, and that no other image has by now.
+func (e *Engine) giveBack(ctx context.Context, id string, tags []string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var errs []error
+	for _, tag := range tags {
+		if _, err := e.Image(ctx, tag); errors.Is(err, ErrNoImage) {
+			errs = append(errs, e.Tag(ctx, id, tag))
+		}
+	}
+	return errors.Join(errs...)
 }
