@@ -3,6 +3,7 @@ package environment
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
@@ -15,9 +16,9 @@ func notConda(text string) error {
 	case text == "":
 		return errors.New("is empty; write a package, or take the item out")
 	case command != nil && command[1] == "conda":
-		return fmt.Errorf("is a command; write the packages alone, one an item (%s)", itemExamples(strings.Fields(command[2])))
+		return fmt.Errorf("is a command; write the packages alone, one an item (%s)", condaItems(command[2]))
 	case command != nil:
-		return fmt.Errorf(`is a command; write its packages under "- pip:", one an item (%s)`, itemExamples(strings.Fields(command[2])))
+		return fmt.Errorf(`is a command; write its packages under "- pip:", one an item (%s)`, itemExamples(pipWords(command[2])))
 	case strings.HasPrefix(text, "-c ") || strings.HasPrefix(text, "--channel"):
 		return errors.New(`is an option of conda; put the channel under "channels:"`)
 	case channelOption.MatchString(text):
@@ -46,6 +47,61 @@ func notConda(text string) error {
 	return nil
 }
 
+// condaItems shows what stands behind "conda install" as items, and says where
+// its channels go. Other options are none of a file's.
+func condaItems(arguments string) string {
+	var packages, channels []string
+	words := strings.Fields(arguments)
+	for i := 0; i < len(words); i++ {
+		name, value, joined := strings.Cut(words[i], "=")
+		switch {
+		case !strings.HasPrefix(words[i], "-"):
+			packages = append(packages, words[i])
+		case !slices.Contains([]string{"-c", "--channel", "-n", "--name", "-p", "--prefix", "--file"}, name):
+		case !joined && i+1 < len(words):
+			i++
+			value = words[i]
+			fallthrough
+		default:
+			if value != "" && (name == "-c" || name == "--channel") {
+				channels = append(channels, value)
+			}
+		}
+	}
+	text := itemExamples(packages)
+	if len(channels) > 0 {
+		text += `; and under "channels:", ` + itemExamples(channels)
+	}
+	return text
+}
+
+// pipWords takes apart what stands behind "pip install". An option keeps its
+// value, and those that a file has not are left out.
+func pipWords(arguments string) []string {
+	var items []string
+	words := strings.Fields(arguments)
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; {
+		case commandOptions.MatchString("x " + word):
+		case slices.Contains(optionsWithValue, word) && i+1 < len(words):
+			i++
+			items = append(items, word+" "+words[i])
+		default:
+			items = append(items, word)
+		}
+	}
+	return items
+}
+
+// optionsWithValue are those of pip that stand in a file as well and take the
+// next word.
+var optionsWithValue = []string{"-r", "--requirement", "-c", "--constraint", "-e", "--editable", "-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--no-binary", "--only-binary"}
+
+// dotted gives a version that was typed with commas: "=1,21" is 1.21.
+func dotted(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimLeft(text, "="), " ", ""), ",", ".")
+}
+
 // notCondaURL is for an address that is no channel's.
 func notCondaURL(text string) error {
 	if strings.Contains(text, "git+") || strings.HasSuffix(text, ".git") || archive.MatchString(text) {
@@ -55,10 +111,11 @@ func notCondaURL(text string) error {
 }
 
 var (
-	commandLine   = lazyregexp.New(`^(?:!|\$ ?)?(?:sudo )?(?:(conda|mamba) install|pip3? install|python3? -m pip install)\s+(?:-[a-zA-Z-]+\s+)*(.*)$`)
+	commandLine   = lazyregexp.New(`^(?:!|\$ ?)?(?:sudo )?(?:(conda|mamba) install|pip3? install|python3? -m pip install)\s+(.*)$`)
 	channelOption = lazyregexp.New(`^([A-Za-z0-9_.][^\s]*(?:\s[^-\s]\S*)?)\s+(?:-c|--channel)[\s=]+(\S+)$`)
 	gluedComment  = lazyregexp.New(`^[^\s#:/]+#(?:\s|[^\s]*$)`)
 	otherComment  = lazyregexp.New(`^[A-Za-z0-9_.][A-Za-z0-9_.=<>-]*\s+((?://|--|;|<-).*)$`)
+	commaVersion  = lazyregexp.New(`^={0,2} ?[0-9]+(?:\.[0-9]+)*(?: ?, ?[0-9]+(?:\.[0-9]+)*)+$`)
 	caretVersion  = lazyregexp.New(`^=*\^[0-9][0-9.]*$`)
 	letterVersion = lazyregexp.New(`\.[xX]$`)
 )

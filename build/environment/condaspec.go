@@ -185,6 +185,9 @@ func (s *CondaSpec) setVersion(text string) error {
 			text, s.Build = m[1], m[2]
 		}
 	}
+	if words := len(fields) == 2 && strings.ContainsAny(s.Build, "=<>!~"); words && !strings.ContainsAny(s.Build[:1], "=<>!~") {
+		return fmt.Errorf("looks like two packages; write one an item (%s)", itemExamples([]string{withSign(s.Name, "=", text), s.Build}))
+	}
 	if s.Build != "" && !condaBuild.MatchString(s.Build) {
 		return fmt.Errorf("has the build %q; allowed are letters, digits, . _ + - and *", s.Build)
 	}
@@ -199,6 +202,9 @@ func (s *CondaSpec) setVersion(text string) error {
 	if text == "*" || text == "=*" || text == "==*" {
 		s.Version = ""
 		return nil
+	}
+	if commaVersion.MatchString(text) {
+		return fmt.Errorf(`has a "," inside its version, which asks for two versions at once; write "%s=%s"`, s.Name, dotted(text))
 	}
 	version, err := normaliseVersion(text)
 	if err != nil {

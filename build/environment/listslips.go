@@ -11,14 +11,16 @@ import (
 
 var (
 	oneItem = lazyregexp.New(`^[^\s,\[\]]+$`)
-	bullet  = lazyregexp.New(`^([*\x{2022}\x{00b7}\x{2023}\x{25aa}\x{25cf}\x{25e6}\x{2010}-\x{2015}\x{2212}])\s+\S`)
+	// severalSpecs is of "a=1 b" and not of "a =1", "a >= 1" or "a=1 py39_0".
+	severalSpecs = lazyregexp.New(`^[A-Za-z_][^\s,=<>!~]*[=<>!~]\S+(?:\s+[A-Za-z_][A-Za-z_.-]*(?:[=<>!~]+[0-9]\S*)?)+$`)
+	bullet       = lazyregexp.New(`^([*\x{2022}\x{00b7}\x{2023}\x{25aa}\x{25cf}\x{25e6}\x{2010}-\x{2015}\x{2212}])\s+\S`)
 )
 
 // listWords takes apart what stands in a list's place: "a, b", "a b", "[a, b]".
 func listWords(text string) []string {
 	text = strings.Trim(strings.TrimSpace(text), "[]")
 	separator := func(r rune) bool { return r == ',' || r == '\n' }
-	if !strings.ContainsFunc(text, separator) && !strings.ContainsAny(text, "=<>") {
+	if !strings.ContainsFunc(text, separator) && (!strings.ContainsAny(text, "=<>") || severalSpecs.MatchString(text)) {
 		separator = func(r rune) bool { return r == ' ' }
 	}
 	var words []string

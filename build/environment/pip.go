@@ -242,6 +242,8 @@ func parsePipVersions(name, text string) (string, error) {
 func badPipClause(name, text, clause string) error {
 	version := strings.TrimLeft(clause, "= ")
 	switch {
+	case commaVersion.MatchString(text):
+		return fmt.Errorf(`has a "," inside its version; write "%s==%s"`, name, dotted(text))
 	case clause == "":
 		return fmt.Errorf(`has nothing beside a "," in %q`, text)
 	case strings.Trim(clause, "=!<>~ ") == "":
