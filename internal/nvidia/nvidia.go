@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,8 @@ type GPU struct {
 	Name string // "NVIDIA A100-SXM4-80GB"
 	// Capability is zero where its name does not tell.
 	Capability cuda.Capability
+	// Free and Total are of its memory, in bytes; 0 of Total where nobody knows.
+	Free, Total int64
 }
 
 // ErrNone says that the machine has no driver.
@@ -103,6 +106,8 @@ func Parse(data []byte) (*Host, error) {
 			Product      string `xml:"product_name"`
 			Architecture string `xml:"product_architecture"`
 			UUID         string `xml:"uuid"`
+			Total        string `xml:"fb_memory_usage>total"`
+			Free         string `xml:"fb_memory_usage>free"`
 		} `xml:"gpu"`
 	}
 	if err := xml.Unmarshal(data, &log); err != nil {
@@ -120,7 +125,18 @@ func Parse(data []byte) (*Host, error) {
 	for _, g := range log.GPUs {
 		gpu := GPU{UUID: strings.TrimSpace(g.UUID), Name: strings.TrimSpace(g.Product)}
 		gpu.Capability, _ = cuda.CapabilityOf(gpu.Name, strings.TrimSpace(g.Architecture))
+		free, freeOK := mebibytes(g.Free)
+		if total, ok := mebibytes(g.Total); ok && freeOK {
+			gpu.Free, gpu.Total = free, total
+		}
 		host.GPUs = append(host.GPUs, gpu)
 	}
 	return host, nil
+}
+
+// mebibytes reads "81559 MiB"; "N/A" and their like are not known.
+func mebibytes(text string) (int64, bool) {
+	number, ok := strings.CutSuffix(strings.TrimSpace(text), " MiB")
+	n, err := strconv.ParseInt(number, 10, 64)
+	return n << 20, ok && err == nil && n >= 0 && n < 1<<40
 }

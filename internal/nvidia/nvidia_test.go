@@ -25,7 +25,7 @@ const twoGPUs = `<?xml version="1.0" ?>
 		<product_brand>NVIDIA</product_brand>
 		<product_architecture>Ampere</product_architecture>
 		<uuid>GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77</uuid>
-		<fb_memory_usage><total>81920 MiB</total><used>4 MiB</used></fb_memory_usage>
+		<fb_memory_usage><total>81920 MiB</total><used>4 MiB</used><free>81916 MiB</free></fb_memory_usage>
 		<processes><process_info><pid>1</pid><uuid>no GPU's</uuid></process_info></processes>
 	</gpu>
 	<gpu id="00000000:08:00.0">
@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Host{Driver: cuda.Driver{550, 54, 14}, CUDA: cuda.Version{Major: 12, Minor: 4}, GPUs: []GPU{
-		{UUID: "GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77", Name: "NVIDIA A100-SXM4-80GB", Capability: cuda.Capability{Major: 8}},
+		{UUID: "GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77", Name: "NVIDIA A100-SXM4-80GB", Capability: cuda.Capability{Major: 8}, Free: 81916 << 20, Total: 81920 << 20},
 		{UUID: "GPU-00000000-0000-0000-0000-000000000001", Name: "Graphics Device"},
 	}}
 	if diff := cmp.Diff(want, host); diff != "" {

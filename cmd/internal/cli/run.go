@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"crun.dev/crun/run/precheck"
 )
 
 // runOptions are the flags and arguments of crun run.
@@ -32,8 +34,9 @@ type runOptions struct {
 	tty, noTTY  bool
 	grace       time.Duration
 
-	dryRun bool
-	output string
+	skipChecks []string // names of precheck
+	dryRun     bool
+	output     string
 }
 
 // limitFlag is a flag that takes the place of one value of the profile.
@@ -131,6 +134,7 @@ cannot be executed, 127 that there is none.`,
 	addRunFlags(flags, o)
 	_ = cmd.RegisterFlagCompletionFunc("profile", app.completeProfiles)
 	_ = cmd.RegisterFlagCompletionFunc("network", cobra.FixedCompletions([]string{"none", "default", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions(append(precheck.Names(), precheck.All), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("home", cobra.FixedCompletions([]string{"own", "mine"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -149,6 +153,7 @@ func addRunFlags(flags *pflag.FlagSet, o *runOptions) {
 	flags.BoolVarP(&o.tty, "tty", "t", false, "give the run a terminal")
 	flags.BoolVarP(&o.noTTY, "no-tty", "T", false, "give the run no terminal")
 	flags.Var((*timeFlag)(&o.grace), "grace", "`TIME` between SIGTERM and SIGKILL (default 10s)")
+	flags.StringSliceVar(&o.skipChecks, "skip-check", nil, "start also where this check, `NAME[,NAME]`, speaks against it: disk, memory, runs, shm, gpus or all")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and start nothing")
 	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print as `FORMAT`: json")
 }
@@ -169,6 +174,9 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 	case o.command[0] == "":
 		return usagef(cmd, "the command is an empty word: name a script or a command")
 	}
+	if err := checkSkips(cmd, o.skipChecks); err != nil {
+		return err
+	}
 	return checkOutput(cmd, o.output)
 }
 
@@ -182,6 +190,9 @@ func (app *App) run(ctx context.Context, o *runOptions) error {
 	if o.dryRun {
 		for _, w := range j.warnings {
 			app.warn(w)
+		}
+		for _, f := range j.found {
+			app.warn(f.Warning())
 		}
 		return app.printPlan(j.plan, o.output)
 	}

@@ -19,6 +19,7 @@ import (
 	"crun.dev/crun/run/engine"
 	"crun.dev/crun/run/monitor"
 	"crun.dev/crun/run/plan"
+	"crun.dev/crun/run/precheck"
 	"crun.dev/crun/run/record"
 )
 
@@ -37,6 +38,7 @@ type job struct {
 	// with -e.
 	pythonPath []string
 	warnings   []string
+	found      []precheck.Finding // what is short, and no reason to refuse
 
 	store  *record.Store
 	client *monitor.Client // the run's monitor, nil with --dry-run
@@ -125,6 +127,8 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	if gpus != nil {
 		g.Go(func() error { host = app.nvidiaHost(gctx); return nil })
 	}
+	var running []engine.Container
+	g.Go(func() error { running = runningRuns(gctx, j.engine); return nil })
 	var unswept []error
 	if j.store != nil { // as every command that looks at runs, in the engine's time to answer
 		g.Go(func() error { unswept = monitor.Sweep(j.store); return nil })
@@ -148,7 +152,10 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	made, warnings, err := plan.Make(*request)
 	j.plan, j.warnings = made, append(j.warnings, warnings...)
 	j.arch, j.share = cmp.Or(image.Architecture, facts.Arch), !facts.Remote
-	return err
+	if err != nil {
+		return err
+	}
+	return app.precheck(j, machine, facts, running, host)
 }
 
 // spawn starts the run's monitor, which gets ready while the engine is asked.

@@ -21,10 +21,14 @@ func (app *App) warn(text string) {
 }
 
 // warnOnce prints a warning the first time that it is due in a project.
-func (app *App) warnOnce(project, text string) {
+func (app *App) warnOnce(project, text string) { app.warnOnceAs(project, text, text) }
+
+// warnOnceAs prints a warning the first time that key is due in a project: the
+// text may have numbers in it that are others each time.
+func (app *App) warnOnceAs(project, key, text string) {
 	dir, err := record.DefaultDir(app.Getenv)
 	if err == nil {
-		sum := sha256.Sum256([]byte(project + "\x00" + text))
+		sum := sha256.Sum256([]byte(project + "\x00" + key))
 		said := filepath.Join(filepath.Dir(dir), "said", hex.EncodeToString(sum[:16]))
 		if _, err := os.Stat(said); err == nil {
 			return

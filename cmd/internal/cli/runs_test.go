@@ -132,6 +132,13 @@ func TestWarnOnce(t *testing.T) {
 	if got := strings.Count(out.String(), "mind the gap"); got != 2 {
 		t.Errorf("said %d times in two projects", got)
 	}
+	out.Reset()
+	for _, text := range []string{"9 GiB free", "8 GiB free"} {
+		app.warnOnceAs("/a", "disk", text)
+	}
+	if got := out.String(); !strings.Contains(got, "9 GiB") || strings.Contains(got, "8 GiB") {
+		t.Errorf("said %q", got)
+	}
 }
 
 func TestRunError(t *testing.T) {

@@ -46,6 +46,9 @@ type Config struct {
 	// alone, and uid-UID here.
 	CacheDomain string
 
+	// Checks are the lines of what is looked at before a run starts.
+	Checks Checks
+
 	// Origin has where each value comes from, by its key in the file:
 	// "proxy.http", "mirrors.conda.conda-forge"; an environment variable for a
 	// default of the host.
@@ -79,6 +82,17 @@ type Pip struct {
 // separated by commas.
 type Proxy struct {
 	HTTP, HTTPS, No string
+}
+
+// Checks say when something is said before a run starts. Zero means not set.
+type Checks struct {
+	Free      int64 // bytes that each place should have free
+	Used      int   // percent, 1 to 100, that / and the image store may be full
+	Available int64 // bytes of memory that should be available
+	GPUFree   int64 // bytes of a GPU's memory that should be free
+	// Refuse are the names of checks that refuse a run rather than warn, Skip
+	// those that are left out.
+	Refuse, Skip []string
 }
 
 // host is what Load finds on the machine; tests make their own.

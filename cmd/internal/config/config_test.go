@@ -308,3 +308,35 @@ func TestPatience(t *testing.T) {
 		}
 	}
 }
+
+func TestChecks(t *testing.T) {
+	_, env, h := machine(t, "checks: {free: 50g, used: 95%, memory: 0, gpu_free: 8g, refuse: [runs], skip: [shm, gpus]}\n", "checks: {free: 2g}\n", nil)
+	got, err := load(env, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Checks{Free: 2 << 30, Used: 95, Available: 1, GPUFree: 8 << 30, Refuse: []string{"runs"}, Skip: []string{"shm", "gpus"}}
+	if diff := cmp.Diff(want, got.Checks); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if th := got.Checks.Thresholds(); th.Free != 2<<30 || th.Used != 95 || th.Available != 1 {
+		t.Errorf("%+v", th)
+	}
+	if th := (Checks{}).Thresholds(); th.Free != 10<<30 || th.Used != 90 || th.Available != 2<<30 {
+		t.Errorf("%+v", th)
+	}
+	for text, want := range map[string]string{
+		"checks: {free: lots}":   `checks.free is "lots", which is not a size; write one such as 10g`,
+		"checks: {used: 101}":    `is no percentage from 1 to 100`,
+		"checks: {used: 0}":      `is no percentage from 1 to 100`,
+		"checks: {memory: -1}":   `is not a size`,
+		"checks: {skip: [dsik]}": `is no check; there are disk, memory, runs, shm, gpus, and all`,
+		"checks: {refuse: disk}": `must be a list`,
+		"checks: {fre: 1g}":      `did you mean`,
+	} {
+		_, env, h := machine(t, text+"\n", "", nil)
+		if _, err := load(env, h); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.yaml:1:") {
+			t.Errorf("%s: %v, want %q with its place", text, err, want)
+		}
+	}
+}

@@ -61,6 +61,14 @@ func (c *Config) read(doc *yamlfile.Document) []error {
 		"engine":   r.text(&c.Engine, checkEngine),
 
 		"cache_domain": r.text(&c.CacheDomain, checkCacheDomain),
+		"checks": r.nested(keys{
+			"free":     r.size(&c.Checks.Free),
+			"used":     r.percent(&c.Checks.Used),
+			"memory":   r.size(&c.Checks.Available),
+			"gpu_free": r.size(&c.Checks.GPUFree),
+			"refuse":   r.list(&c.Checks.Refuse, checkCheck),
+			"skip":     r.list(&c.Checks.Skip, checkCheck),
+		}),
 	})
 	return r.errs
 }

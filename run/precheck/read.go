@@ -1,0 +1,77 @@
+package precheck
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// PlaceAt looks at the file system that a folder lies on, or would: of one that
+// is not there yet the nearest above counts. ok is false where it cannot be
+// seen.
+func PlaceAt(what, path string) (p Place, ok bool) {
+	for at := filepath.Clean(path); filepath.IsAbs(at); at = filepath.Dir(at) {
+		var disk unix.Statfs_t
+		var info unix.Stat_t
+		err := unix.Statfs(at, &disk)
+		if err == nil {
+			err = unix.Stat(at, &info)
+		}
+		if err == nil {
+			size := disk.Frsize
+			if size == 0 {
+				size = disk.Bsize
+			}
+			return Place{
+				What: what, Path: path, Device: info.Dev,
+				// Some network and FUSE file systems know no sizes.
+				Free: int64(disk.Bavail) * size, Used: int64(disk.Blocks-disk.Bfree) * size, Total: int64(disk.Blocks) * size,
+			}, disk.Blocks > 0
+		}
+		if at == "/" {
+			break
+		}
+	}
+	return Place{}, false
+}
+
+// Places looks at those that exist, in order.
+func Places(whatAndPath ...[2]string) []Place {
+	var places []Place
+	for _, p := range whatAndPath {
+		if p[1] == "" {
+			continue
+		}
+		if place, ok := PlaceAt(p[0], p[1]); ok {
+			places = append(places, place)
+		}
+	}
+	return places
+}
+
+// Available is the memory that programs of this machine can have without
+// swapping, in bytes, or -1.
+func Available() int64 {
+	data, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return -1
+	}
+	return Meminfo(string(data), "MemAvailable")
+}
+
+// Meminfo reads a value of /proc/meminfo, in bytes, or -1.
+func Meminfo(text, name string) int64 {
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(line, name+":")
+		if !ok {
+			continue
+		}
+		if kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
+			return kib << 10
+		}
+	}
+	return -1
+}
