@@ -256,7 +256,8 @@ func (b *builder) checked(data []byte) error {
 func CheckImage(ctx context.Context, solver Solver, images Images, name, toolbox, platform string, mode CheckMode, sources Sources) (*CheckReport, error) {
 	b := &builder{images: images, request: Request{Sources: sources}}
 	found, err := images.Image(ctx, name)
-	if err != nil && !errors.Is(err, buildkit.ErrNoImage) {
+	missing := errors.Is(err, buildkit.ErrNoImage) // a registry may have it
+	if err != nil && !missing {
 		return nil, err
 	}
 	request := checkRequest{Everything: true, Conda: []string{}, Pip: []string{}, Must: []string{}}
@@ -283,7 +284,9 @@ func CheckImage(ctx context.Context, solver Solver, images Images, name, toolbox
 	}
 	job.Mirrors = b.mirrors(context.Dockerfile)
 	answer, err := solver.File(ctx, job, dockerfiles.ReportFile, "")
-	if err != nil {
+	if err != nil && missing {
+		return nil, fmt.Errorf("%w\nthe engine itself has no image %s; \"crun images\" lists those that crun has built", err, name)
+	} else if err != nil {
 		return nil, err
 	}
 	return parseReport(answer.Data)

@@ -151,6 +151,24 @@ func TestCheckImage(t *testing.T) {
 	}
 }
 
+type unreachableRegistry struct{ checker }
+
+func (*unreachableRegistry) File(context.Context, buildkit.Job, string, string) (buildkit.Answer, error) {
+	return buildkit.Answer{}, errors.New("no such host")
+}
+
+// Where neither the engine nor a registry has the image, the names that there
+// are can be looked up; of one that the engine has nothing is added.
+func TestCheckOfNoImage(t *testing.T) {
+	e := newEngine(t)
+	for name, hint := range map[string]bool{"crun/nope:1": true, baseName: false} {
+		_, err := CheckImage(t.Context(), &unreachableRegistry{}, e, name, "debian:bookworm-slim", "linux-64", CheckImport, Sources{})
+		if err == nil || !strings.Contains(err.Error(), "no such host") || strings.Contains(err.Error(), "crun images") != hint {
+			t.Errorf("%s: it says %v", name, err)
+		}
+	}
+}
+
 // Modules that have to work are tried in the image that is there, too.
 func TestCheckOfOtherModules(t *testing.T) {
 	file, e := write(t, environmentFile), newEngine(t)

@@ -21,6 +21,8 @@ type OutdatedError struct {
 	Reason string
 	// Platform is Docker's name of the platform where the lock holds others, else "".
 	Platform string
+	// Compared tells that the two were to be compared and nothing else.
+	Compared bool
 }
 
 func (e *OutdatedError) Error() string {
@@ -31,7 +33,11 @@ func (e *OutdatedError) Error() string {
 	if e.Platform != "" {
 		flag = "--platform " + e.Platform + " "
 	}
-	return fmt.Sprintf("%s is not the lock of %s: %s\nrun \"crun lock %s%s\" and commit %s, or leave --locked out", e.LockFile, e.File, e.Reason, flag, e.File, e.LockFile)
+	text := fmt.Sprintf("%s is not the lock of %s: %s\nrun \"crun lock %s%s\" and commit %s", e.LockFile, e.File, e.Reason, flag, e.File, e.LockFile)
+	if e.Compared {
+		return text
+	}
+	return text + ", or leave --locked out"
 }
 
 // fits is nil where the lock is that of the files and of base, else an
@@ -55,7 +61,11 @@ func (p *Project) fits(base baseImage) error {
 // OutdatedError. Nobody is asked, so a base image that only the engine has is
 // not compared.
 func CheckLock(project *Project) error {
-	return project.fits(baseImage{})
+	err := project.fits(baseImage{})
+	if outdated := (*OutdatedError)(nil); errors.As(err, &outdated) {
+		outdated.Compared = true
+	}
+	return err
 }
 
 // Relocked is what Relock has done.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"crun.dev/crun/build/environment"
@@ -98,5 +99,9 @@ func (r *lintReport) summary() string {
 	if len(counts) == 0 {
 		return where + ": nothing to say"
 	}
-	return where + ": " + strings.Join(counts, ", ") + "; crun lint --explain CODE says more"
+	text := where + ": " + strings.Join(counts, ", ") + "; crun lint --explain CODE says more"
+	if slices.ContainsFunc(r.Findings, func(f findingJSON) bool { return f.Fix != nil && f.Fix.Safe && f.File != "<stdin>" }) {
+		text += ", --fix makes the changes that are safe"
+	}
+	return text
 }

@@ -41,7 +41,7 @@ func TestLint(t *testing.T) {
 		{nil, 0, []string{
 			`environment.yml:5:5: warning: torch is PyPI's name; conda's is pytorch: write "- pytorch", or put torch under "- pip:" (pypi-name)`,
 			"environment.yml:6:1: note: prefix is a folder of the machine that the file was exported on; it is not used and can go (prefix-ignored)",
-		}, "environment.yml: 1 warning, 1 note; crun lint --explain CODE says more\n"},
+		}, "environment.yml: 1 warning, 1 note; crun lint --explain CODE says more, --fix makes the changes that are safe\n"},
 		{[]string{"--warnings-as-errors"}, 1, []string{"environment.yml:5:5: error: torch is", "environment.yml:6:1: note: "}, "1 error, 1 note"},
 		{[]string{"good.yml"}, 0, nil, "good.yml: nothing to say\n"},
 		{[]string{"good.yml", "-q"}, 0, nil, ""},

@@ -214,7 +214,11 @@ func (app *App) lock(ctx context.Context, o lockOptions) (lockResult, error) {
 		fmt.Fprintln(app.Err, finding)
 	}
 	if o.check {
-		return none, errors.Join(build.CheckLock(project), b.engine.Close())
+		err := errors.Join(build.CheckLock(project), b.engine.Close())
+		if err == nil {
+			app.note("%s is the lock of %s", project.LockFile, project.File)
+		}
+		return none, err
 	}
 	b.warn()
 	solver := buildkit.New(b.engine, b.options)

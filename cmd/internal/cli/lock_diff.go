@@ -171,5 +171,9 @@ func (app *App) gitShow(ctx context.Context, revision, file string) ([]byte, err
 	if said == "" {
 		said = err.Error()
 	}
-	return nil, fmt.Errorf("%s:%s cannot be read from git (%s): name a lock, an environment file or an image to compare with", revision, file, strings.TrimPrefix(said, "fatal: "))
+	said = strings.TrimSuffix(strings.TrimPrefix(said, "fatal: "), ".")
+	if revision == "HEAD" && strings.HasPrefix(said, "invalid object name") {
+		said = "there is no commit yet"
+	}
+	return nil, fmt.Errorf("%s:%s cannot be read from git (%s): name a lock, an environment file or an image to compare with", revision, file, said)
 }

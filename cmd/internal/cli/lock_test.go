@@ -58,11 +58,14 @@ func TestLockCommandLine(t *testing.T) {
 		{"lock diff ./none.lock", exitFailure, "there is no such file"},
 		{"build --locked --python 3.9", exitFailure, "none.sock"},
 		{"run --image x --locked true", exitUsage, "leave one out"},
-		{"lock --check", 0, ""},
+		{"lock --check", 0, "crun.lock is the lock of "},
 		{"lock --check --python 3.9", exitFailure, "crun.lock is not the lock of "},
 		{"lock diff . crun.lock", 0, "name the same packages"},
 	} {
 		code, out, errs := run(strings.Fields(test.args)...)
+		if strings.HasPrefix(test.args, "lock --check") && strings.Contains(errs, "--locked") {
+			t.Errorf("crun %s says to leave out what was not said:\n%s", test.args, errs)
+		}
 		if code != test.code || !strings.Contains(errs, test.want) || out != "" {
 			t.Errorf("crun %s ends with %d, prints %q and says\n%s\nwant %d and %q", test.args, code, out, errs, test.code, test.want)
 		}
@@ -140,8 +143,8 @@ func TestLockOfTwoPlatforms(t *testing.T) {
 		out, err string
 	}{
 		{"lock --platform linux/s390x", exitUsage, "", `--platform is "linux/s390x"; allowed are linux/amd64, linux/arm64, all`},
-		{"lock --check --platform all", 0, "", ""},
-		{"lock --check --platform linux/amd64 --platform linux/arm64", 0, "", ""},
+		{"lock --check --platform all", 0, "", "crun.lock is the lock of "},
+		{"lock --check --platform linux/amd64 --platform linux/arm64", 0, "", "crun.lock is the lock of "},
 		{"lock --check --platform all --python 3.9", exitFailure, "", "crun.lock is not the lock of "},
 		{"lock --export pip", exitFailure, "", "has packages for linux/amd64, linux/arm64: name one of them with --platform"},
 		{"lock --export pip --platform all", exitUsage, "", "writes the lock of one platform"},
@@ -161,5 +164,16 @@ func TestLockOfTwoPlatforms(t *testing.T) {
 	}
 	if code, _, errs := run("lock", "--export", "pip", "--platform", "linux/arm64"); code != exitFailure || !strings.Contains(errs, "crun lock --platform linux/arm64 chooses them") {
 		t.Errorf("a platform that is not there ends with %d and says\n%s", code, errs)
+	}
+}
+
+// A repository without a commit has no HEAD to compare with.
+func TestLockDiffBeforeTheFirstCommit(t *testing.T) {
+	app, run, _ := lockedApp(t)
+	if out, err := exec.Command("git", "init", "-q", app.Dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if code, _, errs := run("lock", "diff"); code != exitFailure || !strings.Contains(errs, "HEAD:./crun.lock cannot be read from git (there is no commit yet): name a lock") {
+		t.Errorf("it ends with %d and says\n%s", code, errs)
 	}
 }
