@@ -143,7 +143,8 @@ type Profile struct {
 	OOMScoreAdj *int64
 	// CPUs is the CPU time per second, in 1e-9 CPUs (Docker's NanoCPUs) when fixed.
 	CPUs *Amount
-	// CPUSet is a list of CPU numbers as the kernel writes it: "0-3,8".
+	// CPUSet is a list of CPU numbers as the kernel writes it, "0-3,8", or
+	// "auto" for free ones, as many as CPUs says.
 	CPUSet *string
 	GPUs   *GPUs
 	// ShmSize is the size of /dev/shm in bytes. It counts as memory.

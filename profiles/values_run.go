@@ -66,15 +66,19 @@ func checkGPUID(id string) error {
 }
 
 // parseCPUSet checks a list of CPU numbers (man 7 cpuset, "List format",
-// without strides, which Docker does not take) and keeps it as written.
+// without strides, which Docker does not take), or auto, and keeps it as
+// written.
 func parseCPUSet(text string) (string, error) {
+	if text == "auto" {
+		return text, nil
+	}
 	_, err := cpusIn(text)
 	return text, err
 }
 
 // cpusIn counts the CPUs that a cpuset names.
 func cpusIn(text string) (int, error) {
-	const allowed = "write CPU numbers such as 0-3 or 0,2,8-11"
+	const allowed = "write CPU numbers such as 0-3 or 0,2,8-11, or auto"
 	named := make(map[int]bool)
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, isRange := strings.Cut(part, "-")

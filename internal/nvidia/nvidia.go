@@ -33,6 +33,8 @@ type GPU struct {
 	// UUID is the form that engines take too: "GPU-5d5ba0d6-...".
 	UUID string
 	Name string // "NVIDIA A100-SXM4-80GB"
+	// PCI is its address on the bus, as nvidia-smi writes it: "00000000:07:00.0".
+	PCI string
 	// Capability is zero where its name does not tell.
 	Capability cuda.Capability
 	// Free and Total are of its memory, in bytes; 0 of Total where nobody knows.
@@ -103,6 +105,7 @@ func Parse(data []byte) (*Host, error) {
 		Driver  string   `xml:"driver_version"`
 		CUDA    string   `xml:"cuda_version"`
 		GPUs    []struct {
+			PCI          string `xml:"id,attr"`
 			Product      string `xml:"product_name"`
 			Architecture string `xml:"product_architecture"`
 			UUID         string `xml:"uuid"`
@@ -123,7 +126,7 @@ func Parse(data []byte) (*Host, error) {
 		host.CUDA, _ = cuda.Of(driver) // drivers before 410 do not say
 	}
 	for _, g := range log.GPUs {
-		gpu := GPU{UUID: strings.TrimSpace(g.UUID), Name: strings.TrimSpace(g.Product)}
+		gpu := GPU{UUID: strings.TrimSpace(g.UUID), Name: strings.TrimSpace(g.Product), PCI: strings.TrimSpace(g.PCI)}
 		gpu.Capability, _ = cuda.CapabilityOf(gpu.Name, strings.TrimSpace(g.Architecture))
 		free, freeOK := mebibytes(g.Free)
 		if total, ok := mebibytes(g.Total); ok && freeOK {

@@ -42,8 +42,8 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Host{Driver: cuda.Driver{550, 54, 14}, CUDA: cuda.Version{Major: 12, Minor: 4}, GPUs: []GPU{
-		{UUID: "GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77", Name: "NVIDIA A100-SXM4-80GB", Capability: cuda.Capability{Major: 8}, Free: 81916 << 20, Total: 81920 << 20},
-		{UUID: "GPU-00000000-0000-0000-0000-000000000001", Name: "Graphics Device"},
+		{UUID: "GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77", Name: "NVIDIA A100-SXM4-80GB", PCI: "00000000:07:00.0", Capability: cuda.Capability{Major: 8}, Free: 81916 << 20, Total: 81920 << 20},
+		{UUID: "GPU-00000000-0000-0000-0000-000000000001", Name: "Graphics Device", PCI: "00000000:08:00.0"},
 	}}
 	if diff := cmp.Diff(want, host); diff != "" {
 		t.Error(diff)

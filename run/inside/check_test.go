@@ -170,7 +170,8 @@ func TestExpectGPUs(t *testing.T) {
 	for _, test := range []struct {
 		gpus *plan.GPUs
 		want string
-	}{{nil, "0"}, {&plan.GPUs{Count: 2}, "2"}, {&plan.GPUs{All: true}, "any"}, {&plan.GPUs{IDs: []string{"MIG-x"}}, "any"}} {
+	}{{nil, "0"}, {&plan.GPUs{Count: 2}, "2"}, {&plan.GPUs{All: true}, "any"}, {&plan.GPUs{IDs: []string{"MIG-x"}}, "any"},
+		{&plan.GPUs{IDs: []string{"0", "12"}}, "2"}, {&plan.GPUs{IDs: []string{"GPU-a"}}, "1"}, {&plan.GPUs{IDs: []string{"0:1"}}, "any"}, {&plan.GPUs{IDs: []string{"0", "GPU-a"}}, "any"}} {
 		got := "any"
 		if n := expectGPUs(test.gpus); n != nil {
 			got = fmt.Sprint(*n)

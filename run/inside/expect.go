@@ -2,6 +2,7 @@ package inside
 
 import (
 	"slices"
+	"strings"
 
 	"crun.dev/crun/run/plan"
 )
@@ -67,19 +68,30 @@ func Expect(p *plan.Plan) Expectation {
 	return e
 }
 
-// expectGPUs gives how many GPUs may be seen. A MIG device shows the files of
-// its whole GPU, so that ids say nothing about the number of files.
+// expectGPUs gives how many GPUs may be seen, nil where ids do not tell: two MIG
+// devices may be parts of one GPU, whose files both show, and an index may be
+// the GPU of a UUID beside it.
 func expectGPUs(g *plan.GPUs) *int {
 	n := 0
 	switch {
 	case g == nil:
 	case g.Count > 0:
 		n = g.Count
+	case !g.All && (all(g.IDs, isIndex) || all(g.IDs, isUUID)):
+		n = len(g.IDs)
 	default:
 		return nil
 	}
 	return &n
 }
+
+func all(ids []string, is func(string) bool) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool { return !is(id) })
+}
+
+func isIndex(id string) bool { return strings.Trim(id, "0123456789") == "" }
+
+func isUUID(id string) bool { return strings.HasPrefix(id, "GPU-") }
 
 // watchedEnv are the variables whose values decide whether a limit works.
 func watchedEnv() []string {

@@ -276,6 +276,9 @@ func (m *maker) labels() {
 	if memory := p.Spec.Linux.Resources.Memory; memory != nil && memory.Limit != nil {
 		labels["memory"] = strconv.FormatInt(*memory.Limit, 10)
 	}
+	if cpu := p.Spec.Linux.Resources.CPU; cpu != nil {
+		labels["cpuset"] = cpu.Cpus
+	}
 	if nano := p.CPUs(); nano != 0 {
 		labels["cpus"] = FormatCPUs(nano)
 	}
@@ -288,6 +291,6 @@ func (m *maker) labels() {
 }
 
 // LabelPrefix begins every label of ours. A plan's labels are schema, run,
-// name, uid, profile, project, lock, memory (bytes), cpus and gpus; those that
+// name, uid, profile, project, lock, memory (bytes), cpus, cpuset and gpus; those that
 // say nothing are left out.
 const LabelPrefix = "dev.crun."

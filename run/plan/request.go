@@ -86,7 +86,7 @@ type Limits struct {
 	MemoryReservation *int64  // bytes
 	OOMScoreAdj       *int64  // -999 to 1000: who is ended first when the host is out of memory
 	CPUs              *Amount // 1e-9 CPUs
-	CPUSet            *string // "0-3,8"
+	CPUSet            *string // "0-3,8", or AutoCPUSet
 	GPUs              *GPULimit
 	ShmSize           *int64 // bytes
 	TmpDir            *TmpDir
@@ -177,11 +177,17 @@ type Mount struct {
 
 // Host is what a plan must know of the engine and the machine it is on.
 type Host struct {
-	Name          string // for messages: "unix:///var/run/docker.sock", or ""
-	Arch          string // amd64 or arm64; "" is not checked
-	CPUs          int    // online CPUs
-	Memory        int64  // bytes
-	CgroupVersion int    // 1 or 2
+	Name string // for messages: "unix:///var/run/docker.sock", or ""
+	Arch string // amd64 or arm64; "" is not checked
+	CPUs int    // online CPUs
+	// Cores are the physical ones, nil where nobody knows. Held are the CPUs
+	// that runs are pinned to, GPUs what the driver knows of the host's. They
+	// count for AutoCPUSet alone.
+	Cores         []Core
+	Held          []HeldCPUs
+	GPUs          []HostGPU
+	Memory        int64 // bytes
+	CgroupVersion int   // 1 or 2
 	// SwapLimit says that memory and swap together can be limited. Swap is
 	// how much swap the host has in bytes, -1 where nobody knows.
 	SwapLimit bool

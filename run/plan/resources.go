@@ -155,6 +155,10 @@ func (m *maker) cpu() {
 }
 
 func (m *maker) cpuset(cpu *specs.LinuxCPU, list string) {
+	if list == AutoCPUSet {
+		cpu.Cpus = FormatCPUSet(m.chooseCPUs())
+		return
+	}
 	cpus, err := ParseCPUSet(list)
 	if err != nil {
 		m.errorf("%s%w", m.at("cpuset"), err)

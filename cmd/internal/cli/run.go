@@ -53,7 +53,7 @@ var limitFlags = []limitFlag{
 	{flag: "memory-reservation", field: "memory_reservation", usage: "`SIZE` to shrink to when the host runs short"},
 	{flag: "oom-score-adj", field: "oom_score_adj", usage: "`NUMBER` from -999 to 1000: who is ended first when the host is out of memory"},
 	{flag: "cpus", field: "cpus", usage: "CPU time per second: a `NUMBER` (1.5) or a share of the host (1/2)"},
-	{flag: "cpuset", field: "cpuset", usage: "CPUs that may be used, a `LIST` (0-3,8)"},
+	{flag: "cpuset", field: "cpuset", usage: "CPUs that may be used, a `LIST` (0-3,8), or auto for free ones, as many as cpus"},
 	{flag: "gpus", field: "gpus", usage: "`GPUS`: a number, all, none, or ids with commas between"},
 	{flag: "shm-size", field: "shm_size", usage: "`SIZE` of /dev/shm; counts as memory"},
 	{flag: "tmpdir", field: "tmpdir", usage: "`SIZE[,KIND]` of /tmp; KIND is tmpfs (memory) or disk"},

@@ -40,6 +40,9 @@ type job struct {
 	warnings   []string
 	found      []precheck.Finding // what is short, and no reason to refuse
 
+	// leave ends this command's turn at choosing CPUs, where it has taken one.
+	leave func()
+
 	store  *record.Store
 	client *monitor.Client // the run's monitor, nil with --dry-run
 }
@@ -149,6 +152,11 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	}
 	request.Host, request.Image = hostOf(facts, machine), imageFacts(ref, image)
 	app.addPythonPath(j, request)
+	if set := request.Limits.CPUSet; set != nil && *set == plan.AutoCPUSet {
+		if err := app.freeCPUs(ctx, j, &request.Host, host); err != nil {
+			return err
+		}
+	}
 	made, warnings, err := plan.Make(*request)
 	j.plan, j.warnings = made, append(j.warnings, warnings...)
 	j.arch, j.share = cmp.Or(image.Architecture, facts.Arch), !facts.Remote
@@ -175,6 +183,7 @@ func (app *App) spawn(j *job, id string) (err error) {
 
 // giveUp ends the job's monitor, which cleans up, and closes its engine.
 func (j *job) giveUp() {
+	j.leaveTurn()
 	if j.client != nil {
 		j.client.Abandon()
 		for range j.client.Messages() {

@@ -72,6 +72,7 @@ type foreground struct {
 
 func (f *foreground) run(ctx context.Context) error {
 	container, err := f.created(ctx)
+	f.job.leaveTurn() // the engine lists its CPUs from here on
 	if err != nil {
 		return err
 	}
