@@ -24,6 +24,19 @@ func cpusOf(cpu *specs.LinuxCPU) int64 {
 	return *cpu.Quota * (cpuUnit / 1000) / int64(*cpu.Period) * 1000
 }
 
+// Cores gives how many cores the run can keep busy by its quota and its set of
+// CPUs, or 0 where nothing bounds them.
+func (p *Plan) Cores() int {
+	cores := int((p.CPUs() + cpuUnit - 1) / cpuUnit)
+	if p.Spec.Linux == nil || p.Spec.Linux.Resources == nil || p.Spec.Linux.Resources.CPU == nil {
+		return cores
+	}
+	if cpus, err := ParseCPUSet(p.Spec.Linux.Resources.CPU.Cpus); err == nil && (cores == 0 || len(cpus) < cores) {
+		cores = len(cpus)
+	}
+	return cores
+}
+
 // Rlimit gives a limit of each process by its name in the specification
 // ("RLIMIT_NOFILE"), Unlimited where it is lifted.
 func (p *Plan) Rlimit(name string) (value int64, ok bool) {

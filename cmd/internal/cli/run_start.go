@@ -40,6 +40,7 @@ func (app *App) start(ctx context.Context, j *job) error {
 	for _, w := range j.warnings {
 		app.warnOnce(j.plan.Project, w)
 	}
+	app.sayWorkers(j.plan, j.options.command)
 	app.sayFindings(j)
 	// From here on signals are the run's. Those that came before have ended
 	// ctx, and so do those up to the start.
