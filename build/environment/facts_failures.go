@@ -51,6 +51,24 @@ var numpyUsers = []string{
 	"opencv-contrib-python", "transformers", "datasets", "timm", "tensorboard", "h5py", "numba", "gym", "gymnasium", "librosa", "imageio", "nibabel", "albumentations",
 }
 
+// numpyKeepers are releases, from the first to below the second, that ask for a
+// NumPy below 2 themselves: scipy's pyproject.toml and numba's setup.py.
+var numpyKeepers = map[string][2]release{
+	"scipy": {{1, 7}, {1, 13}},
+	"numba": {{0, 55}, {0, 60}},
+}
+
+// keepsNumpyOne tells whether the file pins a package that keeps NumPy below 2.
+func (p *parser) keepsNumpyOne() bool {
+	for name, between := range numpyKeepers {
+		have, _ := p.exact(name, name)
+		if len(have) > 1 && have.compare(between[0]) >= 0 && have.compare(between[1]) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // fromPytorchChannel tells whether conda takes spec from the pytorch channel.
 func (p *parser) fromPytorchChannel(spec CondaSpec) bool {
 	if spec.Channel != "" {
@@ -97,7 +115,7 @@ func (p *parser) torches() []torchAsked {
 	}
 	for _, section := range p.env.Pip {
 		for i, r := range section.Requirements {
-			if r.Name == "torch" && r.Kind == PipPackage {
+			if r.Name == "torch" && r.Kind == PipPackage && p.applies(r) {
 				all = append(all, torchAsked{r.version(), nil, &section.Requirements[i]})
 			}
 		}
@@ -118,7 +136,7 @@ func (p *parser) limited(name string, limit release) (asked, limited bool) {
 		lines = append(slices.Clone(lines), section.Requirements...)
 	}
 	for _, r := range lines {
-		if r.Name == name {
+		if r.Name == name && p.applies(r) {
 			asked, limited = true, limited || isBelow(r.version(), limit)
 		}
 	}
@@ -139,7 +157,7 @@ func (p *parser) lintFailures() {
 		at, text := torch.place()
 		fromChannel := torch.conda != nil && p.fromPytorchChannel(*torch.conda)
 		asked, limited := p.limited("numpy", numpyTwo)
-		if isBelow(torch.version, numpyTwoTorch) && !limited && !isBelow(python.Version, numpyTwoPython) &&
+		if isBelow(torch.version, numpyTwoTorch) && !limited && !p.keepsNumpyOne() && !isBelow(python.Version, numpyTwoPython) &&
 			(torch.pip != nil && (asked || p.asksFor(numpyUsers...)) || fromChannel) {
 			p.find("numpy-2", SeverityWarning, at, `%s is built against NumPy 1, and nothing keeps NumPy below 2; write "- numpy<2"`, text).Fix = fix(false, p.limitNumpy())
 		}
@@ -193,7 +211,7 @@ func (p *parser) exact(pip string, conda ...string) (r release, at yamlfile.Posi
 	}
 	for _, section := range p.env.Pip {
 		for _, requirement := range section.Requirements {
-			if v := pinned(requirement.version()); requirement.Name == pip && v != nil {
+			if v := pinned(requirement.version()); requirement.Name == pip && v != nil && p.applies(requirement) {
 				r, at = v, requirement.Pos
 			}
 		}
@@ -227,7 +245,7 @@ func (p *parser) lintOpenCV() {
 	var first PipRequirement
 	for _, section := range p.env.Pip {
 		for _, r := range section.Requirements {
-			if !strings.HasPrefix(r.Name, "opencv-") || r.Kind != PipPackage {
+			if !strings.HasPrefix(r.Name, "opencv-") || r.Kind != PipPackage || !p.applies(r) {
 				continue
 			}
 			if first.Name == "" {

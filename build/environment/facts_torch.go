@@ -50,7 +50,7 @@ func (p *parser) checkTorch() {
 	}
 	for _, section := range p.env.Pip {
 		for _, r := range section.Requirements {
-			if r.Name == "torch" {
+			if r.Name == "torch" && p.applies(r) {
 				p.torchNeedsPython(r.version(), python, r.Pos)
 				p.torchTooOld(r, python)
 			}
@@ -168,7 +168,7 @@ func (p *parser) lintTorch() {
 	}
 	for _, section := range p.env.Pip {
 		for _, r := range section.Requirements {
-			if r.Name == "torch" && conda.Name != "" {
+			if r.Name == "torch" && conda.Name != "" && p.applies(r) {
 				p.find("torch-twice", SeverityWarning, r.Pos,
 					"torch is conda's %s of line %d as well; pip's would overwrite it: keep one of them", conda.Name, conda.Pos.Line)
 			}

@@ -18,6 +18,17 @@ var markerVariables = []string{
 	"implementation_name", "implementation_version", "extra",
 }
 
+// oldMarkerVariables are the names that came before PEP 508's, which pip still
+// takes (packaging's parser of markers).
+var oldMarkerVariables = map[string]string{
+	"os.name":                        "os_name",
+	"sys.platform":                   "sys_platform",
+	"platform.version":               "platform_version",
+	"platform.machine":               "platform_machine",
+	"platform.python_implementation": "platform_python_implementation",
+	"python_implementation":          "platform_python_implementation",
+}
+
 var (
 	markerToken  = lazyregexp.New(`^(?:"[^"\\]*"|'[^'\\]*'|[A-Za-z_.]+|===|==|~=|!=|<=|>=|<|>|\(|\))`)
 	markerString = lazyregexp.New(`^['"][A-Za-z0-9 ._*+!~:()/,-]*['"]$`)
@@ -32,6 +43,10 @@ func parseMarker(text string) (string, error) {
 		token := markerToken.FindString(rest)
 		if token == "" {
 			return "", fmt.Errorf("has the marker %q, which ends or goes on in an unknown way at %q", strings.TrimSpace(text), rest)
+		}
+		length := len(token)
+		if name := oldMarkerVariables[token]; name != "" {
+			token = name
 		}
 		switch {
 		case token == "(":
@@ -50,7 +65,7 @@ func parseMarker(text string) (string, error) {
 			break
 		}
 		tokens = append(tokens, token)
-		rest = strings.TrimSpace(rest[len(token):])
+		rest = strings.TrimSpace(rest[length:])
 	}
 	if depth != 0 {
 		return "", errors.New(`has a marker with a "(" or ")" too many`)

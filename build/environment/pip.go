@@ -72,7 +72,14 @@ func parsePipLine(text string, clean func(string) string) (PipRequirement, error
 		if err := checkAlone(text); err != nil {
 			return PipRequirement{}, err
 		}
-		return parsePipURL(text, clean)
+		// An address may hold a ";" itself: pip looks for one with a blank.
+		address, marker, hasMarker := strings.Cut(text, "; ")
+		r, err := parsePipURL(strings.TrimSpace(address), clean)
+		if err == nil && hasMarker {
+			marker, err = parseMarker(marker)
+			r.Text += " ; " + marker
+		}
+		return r, err
 	}
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "~") || strings.ContainsAny(beforeMarker(text), `/\`) || archive.MatchString(text) {
 		if err := checkAlone(text); err != nil {
