@@ -38,7 +38,8 @@ type Request struct {
 	WarningsAsErrors bool
 	// Room asks how much space the engine's disk has, or is nil.
 	Room func(context.Context) (buildkit.Room, error)
-	// Said is the reason from Find that the caller has told already, or "".
+	// Said is the reason from Use that the caller has told already, or "":
+	// there is no need to look again before the build has its turn.
 	Said string
 }
 
@@ -77,6 +78,8 @@ type builder struct {
 	images  Images
 	// aptRenewed tells that the lock's apt packages have been chosen anew.
 	aptRenewed bool
+	// tags are those of the image that find found.
+	tags []string
 	// local are images that only the engine has.
 	local []string
 	// missing are the repositories of images that the engine does not have.
@@ -104,9 +107,9 @@ func Build(ctx context.Context, solver Solver, images Images, request Request) (
 			return Result{}, err
 		}
 	}
-	if !request.NoCache && !request.WarningsAsErrors && !request.Again {
+	if !request.NoCache && !request.WarningsAsErrors && !request.Again && request.Said == "" {
 		if result, _, err := b.find(ctx); err != nil || result.ID != "" {
-			return result, err
+			return result, errors.Join(err, b.name(ctx, result))
 		}
 	}
 	unlock, err := turn.Take(ctx, filepath.Dir(request.Project.LockFile), func() {
@@ -119,11 +122,22 @@ func Build(ctx context.Context, solver Solver, images Images, request Request) (
 	return b.build(ctx)
 }
 
-// Find looks for the image of a project that is built already. Where there is
-// none the Result is empty and reason says why, in a few words.
+// Find looks for the image of a project that is built already, and changes
+// nothing. Where there is none the Result is empty and reason says why, in a
+// few words.
 func Find(ctx context.Context, images Images, project *Project) (result Result, reason string, err error) {
 	b := &builder{project: project, request: Request{Notes: func(string) {}}, images: images}
 	return b.find(ctx)
+}
+
+// Use is Find for an image that is to be used: it gets the project's name for
+// it, should it have none.
+func Use(ctx context.Context, images Images, project *Project) (result Result, reason string, err error) {
+	b := &builder{project: project, request: Request{Notes: func(string) {}}, images: images}
+	if result, reason, err = b.find(ctx); err == nil {
+		err = b.name(ctx, result)
+	}
+	return result, reason, err
 }
 
 func (b *builder) find(ctx context.Context) (Result, string, error) {
@@ -151,15 +165,23 @@ func (b *builder) find(ctx context.Context) (Result, string, error) {
 	if len(found) == 0 {
 		return Result{}, "build.check has changed", nil
 	}
-	names := b.names(digest)
-	for _, name := range names {
-		if !slices.Contains(found[0].Tags, name) {
-			if err := b.images.Tag(ctx, found[0].ID, name); err != nil {
-				return Result{}, "", err
+	b.tags = found[0].Tags
+	return b.result(found[0].ID, digest), "", nil
+}
+
+// name gives an image that was found the names that it lacks.
+func (b *builder) name(ctx context.Context, result Result) error {
+	if result.ID == "" {
+		return nil
+	}
+	for _, name := range b.names(b.project.Lock.Digest()) {
+		if !slices.Contains(b.tags, name) {
+			if err := b.images.Tag(ctx, result.ID, name); err != nil {
+				return err
 			}
 		}
 	}
-	return b.result(found[0].ID, digest), "", nil
+	return nil
 }
 
 // outdated says why the lock is not the one of the files here, or "".
@@ -197,7 +219,7 @@ func (b *builder) build(ctx context.Context) (Result, error) {
 		// Another build may have done it all while this one waited.
 		p.readLock()
 		if result, _, err := b.find(ctx); err != nil || result.ID != "" && !request.WarningsAsErrors && !request.Again {
-			return result, err
+			return result, errors.Join(err, b.name(ctx, result))
 		}
 	}
 	if err := b.prepare(ctx); err != nil {

@@ -323,3 +323,26 @@ func TestDigestOfTheStore(t *testing.T) {
 		}
 	}
 }
+
+// Find looks: only Use, and a build, name the image.
+func TestFindNamesNothing(t *testing.T) {
+	file, e := write(t, environmentFile), newEngine(t)
+	built, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.images[len(e.images)-1].Tags = nil
+	found, _, err := Find(t.Context(), e, open(t, file))
+	if err != nil || found.ID != built.ID {
+		t.Fatalf("found %+v, %v", found, err)
+	}
+	if _, err := e.Image(t.Context(), found.Tag); err == nil {
+		t.Errorf("looking for the image named it %s", found.Tag)
+	}
+	if _, _, err := Use(t.Context(), e, open(t, file)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Image(t.Context(), found.Tag); err != nil {
+		t.Errorf("the image that is used has no name: %v", err)
+	}
+}

@@ -84,6 +84,8 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(condition string) (bool, error) {
 			switch condition {
+			case "root":
+				return os.Getuid() == 0, nil
 			case "engine":
 				return missing == "", nil
 			case "config":

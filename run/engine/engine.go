@@ -36,6 +36,9 @@ type Engine interface {
 	Start(ctx context.Context, id string) error
 	// Signal sends a signal, by name ("SIGTERM"), to the container's PID 1.
 	Signal(ctx context.Context, id, signal string) error
+	// Unpause lets a container run on that somebody has paused. One that is not
+	// paused is no error.
+	Unpause(ctx context.Context, id string) error
 	// Resize sets the size of the container's terminal, in characters.
 	Resize(ctx context.Context, id string, width, height uint) error
 	// State tells how the container stands; ErrNotFound where it is gone.
@@ -136,7 +139,7 @@ type Exit struct {
 
 // State is a container's state.
 type State struct {
-	Status    string // created, running, exited, dead, ...
+	Status    string // created, running, paused, exited, dead, ...
 	ExitCode  int
 	OOMKilled bool
 	Error     string

@@ -214,7 +214,9 @@ func (o *Owner) rejoin(ctx context.Context) (*connection, error) {
 		ended <- engine.Exit{Code: container.ExitCode}
 		c.exit = ended
 	}
-	o.watch(ctx, id)
+	c.events = o.watch(ctx, id)
+	o.state.Paused = container.Status == "paused"
+	o.heedStops(ctx)
 	stdout := &follower{to: o.log.Stdout(), have: o.Record.ReadLog(), log: o.log}
 	stderr := &follower{to: o.log.Stderr(), have: o.Record.ReadLog(), log: o.log, stderr: true}
 	// Each reads up to here and not what the other writes meanwhile.

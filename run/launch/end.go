@@ -55,15 +55,20 @@ var errOutputLost = errors.New("the engine ended the output of a running contain
 func (o *Owner) exit(ctx context.Context, c *connection) (int, error) {
 	drained := c.drained
 	var late <-chan time.Time
+	limit := o.timeLimit()
 	for {
 		select {
+		case e := <-c.events:
+			o.heed(ctx, e)
+		case <-limit:
+			limit = o.unpause(ctx, c.id)
 		case exit := <-c.exit:
 			return exit.Code, exit.Err
 		case <-drained:
 			// As a rule the end comes right behind.
 			drained, late = nil, time.After(drainTime)
 		case <-late:
-			if container, err := o.Engine.State(ctx, c.id); err == nil && container.Status == "running" {
+			if container, err := o.Engine.State(ctx, c.id); err == nil && (container.Status == "running" || container.Status == "paused") {
 				return 0, errOutputLost
 			}
 			late = nil
@@ -158,7 +163,7 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	all.Wait()
 
 	s := &o.state
-	s.Phase, s.ExitCode, s.Finished = record.Ended, &code, time.Now().UTC()
+	s.Phase, s.ExitCode, s.Finished, s.Paused = record.Ended, &code, time.Now().UTC(), false
 	if stateErr == nil {
 		s.OOMKilled = container.OOMKilled
 		if !container.Started.IsZero() {

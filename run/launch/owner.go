@@ -58,7 +58,8 @@ type Owner struct {
 	plan  *plan.Plan
 	state record.State
 	log   *record.LogWriter
-	told  bool // Ended has been called
+	told  bool      // Ended has been called
+	stops time.Time // of the last request to stop that has been heeded
 }
 
 // cleanupTime bounds what is done behind a run that failed or was given up.
@@ -91,7 +92,8 @@ func (o *Owner) load() (err error) {
 type connection struct {
 	id      string
 	exit    <-chan engine.Exit
-	drained chan struct{} // closed when the output has ended
+	events  <-chan engine.Event // those that ask for something: see heed
+	drained chan struct{}       // closed when the output has ended
 	stream  engine.Stream
 	cancel  context.CancelFunc // ends wait and events
 }
@@ -185,7 +187,7 @@ func (o *Owner) attach(ctx context.Context, id string) (*connection, error) {
 		c.close()
 		return nil, err
 	}
-	o.watch(ctx, id)
+	c.events = o.watch(ctx, id)
 	go func() {
 		defer close(c.drained)
 		stream.Demux(o.log.Stdout(), o.log.Stderr())
@@ -197,14 +199,15 @@ func (o *Owner) attach(ctx context.Context, id string) (*connection, error) {
 // the container's labels.
 var eventAttrs = []string{"signal", "exitCode"}
 
-// watch writes the engine's events into the record. A run does not fail for
-// want of them.
-func (o *Owner) watch(ctx context.Context, id string) {
+// watch writes the engine's events into the record, and gives those on that
+// the owner heeds. A run does not fail for want of them.
+func (o *Owner) watch(ctx context.Context, id string) <-chan engine.Event {
 	events, err := o.Engine.Events(ctx, id)
 	if err != nil {
 		o.warn(fmt.Errorf("the engine's events are not in the record: %w", err))
-		return
+		return nil
 	}
+	heeded := make(chan engine.Event)
 	go func() {
 		for e := range events {
 			switch e.Action {
@@ -219,8 +222,16 @@ func (o *Owner) watch(ctx context.Context, id string) {
 				}
 			}
 			o.Record.AddEvent(record.Event{Time: e.Time, By: "engine", What: e.Action, Attrs: attrs})
+			switch e.Action {
+			case "kill", "pause", "unpause":
+				select {
+				case heeded <- e:
+				case <-ctx.Done():
+				}
+			}
 		}
 	}()
+	return heeded
 }
 
 // undo removes a container that was not started. It returns why.

@@ -23,31 +23,50 @@ func Stop(ctx context.Context, e engine.Engine, r *record.Record, by string, gra
 	if state.Phase == record.Creating {
 		return fmt.Errorf("run %s has not started yet: try again in a moment", r.ID)
 	}
-	if err := Signal(ctx, e, r, state.Container, by, "SIGTERM"); err != nil {
-		return err
+	asksToStop(r, by, grace)
+	gone := false
+	for _, step := range []struct {
+		signal string
+		wait   time.Duration
+	}{{"SIGTERM", grace}, {"SIGKILL", endTime}} {
+		if !gone {
+			if gone, err = send(ctx, e, r, state.Container, by, step.signal); err != nil {
+				return err
+			}
+		}
+		if gone && !r.Owned() {
+			// Nobody is about to write the end.
+			if state, err := r.State(); err != nil || state.Phase.Over() {
+				return err
+			}
+			return fmt.Errorf("run %s has ended, and its record cannot be written: see whether there is room in %s, and who may write there", r.ID, r.Dir())
+		}
+		if over, err := WaitOver(ctx, r, step.wait); over || err != nil {
+			return err
+		}
 	}
-	if over, err := WaitOver(ctx, r, grace); over || err != nil {
-		return err
-	}
-	if err := Signal(ctx, e, r, state.Container, by, "SIGKILL"); err != nil {
-		return err
-	}
-	over, err := WaitOver(ctx, r, endTime)
-	if err == nil && !over {
-		err = fmt.Errorf("run %s got SIGKILL %s ago and its end is not in its record: crun ps adopts a run whose monitor died", r.ID, endTime)
-	}
-	return err
+	return fmt.Errorf("run %s got SIGKILL %s ago and its end is not in its record: crun ps adopts a run whose monitor died", r.ID, endTime)
 }
 
 // Signal sends a signal to a run and notes who did. A run that has ended in
-// this moment is no error.
+// this moment is no error, and one that is paused runs on.
 func Signal(ctx context.Context, e engine.Engine, r *record.Record, container, by, signal string) error {
+	_, err := send(ctx, e, r, container, by, signal)
+	return err
+}
+
+// send is Signal, and tells whether there is nothing that could get one.
+func send(ctx context.Context, e engine.Engine, r *record.Record, container, by, signal string) (gone bool, err error) {
 	r.AddEvent(record.Event{By: by, What: "signal", Attrs: map[string]string{"signal": signal}})
-	err := e.Signal(ctx, container, signal)
-	if err == nil || errors.Is(err, engine.ErrNotRunning) || errors.Is(err, engine.ErrNotFound) {
-		return nil
+	err = e.Signal(ctx, container, signal)
+	switch {
+	case err == nil:
+		letRun(ctx, e, r, container)
+		return false, nil
+	case errors.Is(err, engine.ErrNotRunning), errors.Is(err, engine.ErrNotFound):
+		return true, nil
 	}
-	return fmt.Errorf("sending %s to run %s: %w", signal, r.ID, err)
+	return false, fmt.Errorf("sending %s to run %s: %w", signal, r.ID, err)
 }
 
 // Kill sends SIGKILL to the run, where it is running, for by. It may be

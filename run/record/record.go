@@ -59,15 +59,23 @@ func (r *Record) State() (State, error) {
 }
 
 // SetState replaces the state. That of a run which is over is on the disk
-// when SetState returns.
+// when SetState returns. A full disk has room for it all the same, and the
+// state then has FullWarning.
 func (r *Record) SetState(s State) error {
 	s.Version = StateVersion
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := r.store.files.replace(filepath.Join(r.dir, "state.json"), append(data, '\n'), s.Phase.Over()); err != nil {
+	err = r.store.files.replace(filepath.Join(r.dir, "state.json"), append(data, '\n'), s.Phase.Over())
+	if full(err) {
+		err = r.setStateFull(s)
+	}
+	if err != nil {
 		return fmt.Errorf("writing the state of run %s: %w", r.ID, err)
+	}
+	if s.Complete {
+		removeSpares(r.dir)
 	}
 	return nil
 }

@@ -35,6 +35,8 @@ type State struct {
 	Engine json.RawMessage `json:"engine,omitempty"`
 	// Container is the engine's id, once there is one.
 	Container string `json:"container,omitempty"`
+	// Paused says that somebody has paused the container behind crun's back.
+	Paused bool `json:"paused,omitempty"`
 	// Monitor is the process that owns or owned the run. Whether it lives is
 	// told by the lock alone.
 	Monitor int `json:"monitor,omitempty"`

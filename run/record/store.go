@@ -96,6 +96,9 @@ func (s *Store) commit(p *plan.Plan, state State) (*Record, error) {
 	if err := s.files.write(filepath.Join(dir, "state.json"), append(stateJSON, '\n')); err != nil {
 		return fail(err)
 	}
+	if err := s.files.makeSpares(dir); err != nil {
+		return fail(err)
+	}
 	// Two commands at once must not both find the name free.
 	turn, err := os.OpenFile(filepath.Join(s.dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -51,14 +51,15 @@ const (
 	exitEngine  = 125 // crun or the engine failed before the command ran
 	exitNotExec = 126 // the command is not executable
 	exitMissing = 127 // the command does not exist
-	exitSIGINT  = 130 // ended by Ctrl-C before the run started
+	exitSIGINT  = 130 // ended by Ctrl-C before the run started; by another signal 128 and its number
 )
 
 // exitError carries an exit code to Main. With a nil err nothing is printed:
 // the run has said itself what went wrong.
 type exitError struct {
-	code int
-	err  error
+	code        int
+	err         error
+	interrupted bool // by a signal, of which code is a guess
 }
 
 func (e *exitError) Error() string {
@@ -105,7 +106,7 @@ func (app *App) Run(ctx context.Context, args []string) int {
 	// filter; everything else that ends a process cancels ctx, and each
 	// command cleans up behind itself. SIGHUP means detaching to crun run,
 	// which takes that signal over while a run is attached.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 
 	if meantForOCIRuntime(args) {
@@ -116,7 +117,59 @@ func (app *App) Run(ctx context.Context, args []string) int {
 	root.SetIn(app.In)
 	root.SetOut(app.Out)
 	root.SetErr(app.Err)
-	return app.exitCode(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	code := app.exitCode(err)
+	if sent := signalOf(ctx); sent != 0 && code == exitSIGINT && wasInterrupted(err) {
+		return 128 + int(sent)
+	}
+	return code
+}
+
+// bySignal is why a context ended.
+type bySignal syscall.Signal
+
+func (s bySignal) Error() string { return "interrupted by " + syscall.Signal(s).String() }
+
+// interruptible gives a context that a signal ends, with the signal as cause.
+func interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case s := <-signals:
+			if number, ok := s.(syscall.Signal); ok {
+				cancel(bySignal(number))
+			}
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}
+
+// signalOf gives the signal that has ended ctx, or 0.
+func signalOf(ctx context.Context) syscall.Signal {
+	var by bySignal
+	if errors.As(context.Cause(ctx), &by) {
+		return syscall.Signal(by)
+	}
+	return 0
+}
+
+// wasInterrupted tells whether err is crun's own end by a signal, and not the
+// code of a run.
+func wasInterrupted(err error) bool {
+	var coded *exitError
+	return errors.Is(err, context.Canceled) || errors.As(err, &coded) && coded.interrupted
+}
+
+// interrupted is the error of a command that a signal has ended; why may be
+// nil. The exit code follows the signal.
+func interrupted(why error) error {
+	return &exitError{code: exitSIGINT, err: why, interrupted: true}
 }
 
 // exitCode is the one place where an error becomes a message and a code.

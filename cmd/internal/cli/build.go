@@ -215,7 +215,7 @@ func (app *App) ensureImage(ctx context.Context, path string, locked, gpus bool)
 	if err != nil {
 		return build.Result{}, err
 	}
-	result, reason, err := build.Find(ctx, b.engine, b.request.Project)
+	result, reason, err := build.Use(ctx, b.engine, b.request.Project)
 	if err != nil || result.ID != "" {
 		if err == nil {
 			app.noteUse(result)

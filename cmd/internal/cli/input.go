@@ -35,7 +35,7 @@ func fromInput[T any](ctx context.Context, read func() (T, error)) (T, error) {
 func (app *App) readInput(ctx context.Context) ([]byte, error) {
 	text, err := fromInput(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(app.In, yamlfile.MaxSize+1)) })
 	if ctx.Err() != nil {
-		return nil, withCode(exitSIGINT, errors.New("interrupted while standard input was read"))
+		return nil, interrupted(errors.New("interrupted while standard input was read"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading standard input: %w", err)

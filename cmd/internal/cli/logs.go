@@ -161,7 +161,7 @@ func (app *App) followLog(ctx context.Context, store *record.Store, r *record.Re
 		}
 		select {
 		case <-ctx.Done():
-			return &exitError{code: exitSIGINT}
+			return interrupted(nil)
 		case <-time.After(pollEvery):
 		}
 	}

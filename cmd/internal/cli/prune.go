@@ -200,7 +200,7 @@ func (app *App) confirm(ctx context.Context, question, otherwise string, yes boo
 	answer, err := fromInput(ctx, func() (string, error) { return bufio.NewReader(app.In).ReadString('\n') })
 	if ctx.Err() != nil {
 		fmt.Fprintln(app.Err) // behind the question
-		return withCode(exitSIGINT, errors.New("interrupted: "+otherwise))
+		return interrupted(errors.New("interrupted: " + otherwise))
 	}
 	if answer = strings.ToLower(strings.TrimSpace(answer)); err == nil && (answer == "y" || answer == "yes") {
 		return nil

@@ -207,7 +207,7 @@ func runError(err error) error {
 	case err == nil || errors.As(err, &coded):
 		return err
 	case errors.Is(err, context.Canceled):
-		return withCode(exitSIGINT, errors.New("interrupted before the start; nothing is left behind"))
+		return interrupted(errors.New("interrupted before the start; nothing is left behind"))
 	}
 	return withCode(exitEngine, err)
 }

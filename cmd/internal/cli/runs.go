@@ -136,6 +136,8 @@ func isActive(s *record.State) bool { return !s.Phase.Over() }
 // "SIGKILL", "out of memory", "failed", "lost".
 func stateText(s *record.State) string {
 	switch {
+	case s.Phase == record.Running && s.Paused:
+		return "paused"
 	case s.Phase != record.Ended:
 		return string(s.Phase)
 	case s.ExitCode != nil && *s.ExitCode == 0:

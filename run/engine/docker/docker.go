@@ -45,6 +45,7 @@ type api interface {
 	ContainerWait(ctx context.Context, id string, condition container.WaitCondition) (<-chan container.WaitResponse, <-chan error)
 	ContainerStart(ctx context.Context, id string, options container.StartOptions) error
 	ContainerKill(ctx context.Context, id, signal string) error
+	ContainerUnpause(ctx context.Context, id string) error
 	ContainerResize(ctx context.Context, id string, options container.ResizeOptions) error
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	ContainerLogs(ctx context.Context, id string, options container.LogsOptions) (io.ReadCloser, error)

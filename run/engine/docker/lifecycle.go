@@ -65,6 +65,15 @@ func (e *Engine) Signal(ctx context.Context, id, signal string) error {
 	return e.explain(e.api.ContainerKill(ctx, id, signal), subject{container: id})
 }
 
+// Unpause lets a container run on that somebody has paused.
+func (e *Engine) Unpause(ctx context.Context, id string) error {
+	state, err := e.State(ctx, id)
+	if err != nil || state.Status != "paused" {
+		return err
+	}
+	return e.explain(e.api.ContainerUnpause(ctx, id), subject{container: id})
+}
+
 // Resize sets the size of the container's terminal, in characters. One that
 // does not run gives engine.ErrNotRunning.
 func (e *Engine) Resize(ctx context.Context, id string, width, height uint) error {

@@ -17,7 +17,7 @@ func (f *Fake) Signal(ctx context.Context, id, signal string) error {
 		return err
 	}
 	f.mu.Lock()
-	running := c.state.Status == "running"
+	running := c.state.Status == "running" || c.state.Status == "paused"
 	f.mu.Unlock()
 	if !running {
 		return fmt.Errorf("container %s: %w", id, engine.ErrNotRunning)
@@ -30,6 +30,40 @@ func (f *Fake) Signal(ctx context.Context, id, signal string) error {
 	select {
 	case c.signals <- signal:
 	default:
+	}
+	return nil
+}
+
+// Pause stops the container as somebody else does it: its command is to heed
+// Process.Paused.
+func (f *Fake) Pause(id string) {
+	c, err := f.get(id)
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	c.state.Status = "paused"
+	f.mu.Unlock()
+	c.event("pause", nil)
+}
+
+// Unpause lets it run on.
+func (f *Fake) Unpause(ctx context.Context, id string) error {
+	if err := f.call(ctx, "unpause"); err != nil {
+		return err
+	}
+	c, err := f.get(id)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	paused := c.state.Status == "paused"
+	if paused {
+		c.state.Status = "running"
+	}
+	f.mu.Unlock()
+	if paused {
+		c.event("unpause", nil)
 	}
 	return nil
 }

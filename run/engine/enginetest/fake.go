@@ -60,6 +60,13 @@ func (p *Process) WriteFile(path string, data []byte) {
 	p.c.files[path] = data
 }
 
+// Paused tells whether somebody has paused the container.
+func (p *Process) Paused() bool {
+	p.c.fake.mu.Lock()
+	defer p.c.fake.mu.Unlock()
+	return p.c.state.Status == "paused"
+}
+
 // OOM makes the engine report that the container ran out of memory.
 func (p *Process) OOM() {
 	p.c.fake.mu.Lock()
