@@ -128,7 +128,9 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 		image.Layers, image.Local = append(image.Layers, layer), files
 	}
 	for _, v := range env.Variables {
-		image.Variables = append(image.Variables, dockerfiles.Pair{Name: v.Name, Value: v.Value})
+		if !v.IsSecret() {
+			image.Variables = append(image.Variables, dockerfiles.Pair{Name: v.Name, Value: v.Value})
+		}
 	}
 	image.Labels = []dockerfiles.Pair{
 		{Name: LabelSchema, Value: SchemaVersion},

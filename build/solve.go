@@ -151,6 +151,7 @@ func (b *builder) solveConda(ctx context.Context, l *lock.Lock, k kept) error {
 
 // solvePip puts the pip packages into l, around its conda packages.
 func (b *builder) solvePip(ctx context.Context, l *lock.Lock, k kept) error {
+	p := b.project
 	if len(pipPackages(b.project.Environment)) == 0 {
 		return nil
 	}
@@ -163,6 +164,13 @@ func (b *builder) solvePip(ctx context.Context, l *lock.Lock, k kept) error {
 		return err
 	}
 	takePip(l, s)
+	for _, d := range l.Pip {
+		if err := d.Check(); err != nil && d.URL != "" {
+			return fmt.Errorf("%s: %s, which a folder or another package asks for, %w\n"+
+				"take the secret out of the address there, and give a login by ~/.netrc or --secret id=netrc,...",
+				p.File, d.Name, err)
+		}
+	}
 	return nil
 }
 

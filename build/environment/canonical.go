@@ -2,7 +2,6 @@ package environment
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -39,10 +38,8 @@ func (e *Environment) Canonical() []byte {
 	slices.Sort(form.Constraints)
 	form.Constraints = slices.Compact(form.Constraints)
 	for _, v := range e.Variables {
-		form.Variables[v.Name] = v.Value
-		if v.isSecret() {
-			// The lock, which keeps this JSON, is passed around.
-			form.Variables[v.Name] = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(v.Value)))
+		if !v.IsSecret() { // those are not in the image
+			form.Variables[v.Name] = v.Value
 		}
 	}
 	var buffer bytes.Buffer

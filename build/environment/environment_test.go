@@ -214,8 +214,8 @@ func TestSecretVariable(t *testing.T) {
 		t.Error(out)
 	}
 	other := parse(t, strings.Replace(text, ": hunter2", ": hunter3", 1))
-	if env.Name = other.Name; string(other.Canonical()) == string(env.Canonical()) {
-		t.Error("the value does not count")
+	if env.Name = other.Name; string(other.Canonical()) != string(env.Canonical()) {
+		t.Error("the value counts, and is not in the image")
 	}
 }
 

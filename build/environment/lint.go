@@ -129,7 +129,7 @@ func (p *parser) lintCredentials() {
 	for _, v := range p.env.Variables {
 		if v.isSecret() {
 			p.find("credential-in-file", SeverityWarning, v.Pos,
-				"variable %s looks like a secret, which everyone who has the file or the image can read; take it out, and give it to a run with -e %s", v.Name, v.Name)
+				"variable %s looks like a secret, which everyone who has the file can read: it is left out of the image; take it out of the file too, and give it to a run with -e %s", v.Name, v.Name)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 
+import directurl
 import layer
 import pypi
 from common import Failure, python_of, sources
@@ -195,4 +196,5 @@ def install_wheels(content):
     print(sources.public(result.stderr).strip(), flush=True)
     if result.returncode:
         raise Failure("installing the compiled pip packages failed; uv's message is above")
+    directurl.publish(content["prefix"])
     layer.finish(content["prefix"])

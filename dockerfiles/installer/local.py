@@ -7,6 +7,7 @@ import re
 import shutil
 import zipfile
 
+import directurl
 import layer
 import pypi
 from common import Failure, python_of, sources
@@ -125,6 +126,7 @@ def install_list(content):
         wheel = build(entry, python, options)
         if wheel:
             install(entry, wheel, python)
+    directurl.publish(content["prefix"])
     layer.finish(content["prefix"])
 
 

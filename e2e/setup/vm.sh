@@ -7,11 +7,11 @@
 #   vm.sh put PATH FILE...   copies files in
 #   vm.sh reboot    and waits until ssh answers with a new boot_id
 #   vm.sh stop      powers it off, and kills it by pid if it does not go
-# Environment: PORT=2222 MEM=4G CPUS=2 DISK=12G ACCEL=tcg|kvm|auto WAIT=600
+# Environment: PORT=2222 MEM=6G CPUS=2 DISK=12G ACCEL=tcg|kvm|auto WAIT=600
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
-D=$CACHE/vm IMAGES=$BASE_IMAGE PORT=${PORT:-2222} MEM=${MEM:-4G} CPUS=${CPUS:-2} DISK=${DISK:-12G}
+D=$CACHE/vm IMAGES=$BASE_IMAGE PORT=${PORT:-2222} MEM=${MEM:-6G} CPUS=${CPUS:-2} DISK=${DISK:-12G}
 ACCEL=${ACCEL:-auto} WAIT=${WAIT:-600} SUITE=bookworm USER_IN=${USER_IN:-root}
 mkdir -p "$D"
 opts="-i $D/key -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o ConnectTimeout=10"
@@ -39,7 +39,7 @@ build() {
     mkdir -p "$R/etc/systemd/system.conf.d"   # an emulated machine is slow
     printf '[Manager]\nDefaultTimeoutStartSec=600s\nDefaultDeviceTimeoutSec=600s\nDefaultTimeoutStopSec=60s\n' >"$R/etc/systemd/system.conf.d/slow.conf"
     echo 'UseDNS no' >"$R/etc/ssh/sshd_config.d/vm.conf"
-    chroot "$R" useradd -m -s /bin/bash tester
+    chroot "$R" useradd -m -s /bin/bash -G docker tester
     for h in root home/tester; do mkdir -p "$R/$h/.ssh"; cp "$D/key.pub" "$R/$h/.ssh/authorized_keys"; chmod 700 "$R/$h/.ssh"; done
     chroot "$R" chown -R tester: /home/tester
     # a small initrd: only what finds the disk

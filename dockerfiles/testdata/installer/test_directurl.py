@@ -54,6 +54,25 @@ class PublishTest(unittest.TestCase):
     def test_nothing_to_hide(self):
         self.check({}, [], PUBLIC, PUBLIC)
 
+    def test_what_a_package_needs(self):
+        for said, want in (
+            ("x @ https://user:s3cr3t@host/x.whl", "x @ https://host/x.whl"),
+            ("x @ git+https://s3cr3t@host/x.git@main ; extra == 'a'", "x @ git+https://host/x.git@main ; extra == 'a'"),
+            ("x@https://host/x.whl?token=s3cr3t&v=1#sha256=ab", "x@https://host/x.whl?v=1#sha256=ab"),
+            ("x @ https://host/x.whl?a=1&X-Amz-Signature=s3cr3t ; python_version > '3'", "x @ https://host/x.whl?a=1 ; python_version > '3'"),
+            ("x @ git+ssh://git@host/x.git", "x @ git+ssh://git@host/x.git"),
+            ("x>=1", "x>=1"),
+        ):
+            self.assertEqual(directurl.needed("Requires-Dist: " + said), "Requires-Dist: " + want)
+        with tempfile.TemporaryDirectory() as prefix:
+            folder = self.install(prefix, "x", PUBLIC)
+            path = os.path.join(folder, "METADATA")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("Name: x\nRequires-Dist: y @ http://u:s3cr3t@host/y.whl\n\nSee http://u:p@host of the text.\n")
+            directurl.publish(prefix)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "Name: x\nRequires-Dist: y @ http://host/y.whl\n\nSee http://u:p@host of the text.\n")
+
 
 if __name__ == "__main__":
     unittest.main()
