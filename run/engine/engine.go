@@ -83,8 +83,13 @@ type Facts struct {
 	Remote          bool // another machine's files: bind mounts are not ours
 	ContainerdStore bool
 	DefaultRuntime  string
-	GPUDriver       string   // nvidia, cdi or "" where no GPU can be asked for
-	GPUDevices      []string // CDI devices that the engine has discovered ("nvidia.com/gpu=0"), each name once
+	Runtimes        []string  // sorted
+	StorageDriver   string    // overlay2, vfs, ...
+	LogDriver       string    // json-file, journald, ...
+	LiveRestore     bool      // containers outlive a restart of the engine
+	Time            time.Time // the engine's clock when Facts were asked for; zero where it does not tell
+	GPUDriver       string    // nvidia, cdi or "" where no GPU can be asked for
+	GPUDevices      []string  // CDI devices that the engine has discovered ("nvidia.com/gpu=0"), each name once
 	DataRoot        string
 	// MaxRlimits is what the engine may raise nofile, memlock and stack to, by
 	// these names, with -1 for "at will"; a name that is missing is not known.

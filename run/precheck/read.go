@@ -62,6 +62,15 @@ func Available() int64 {
 	return Meminfo(string(data), "MemAvailable")
 }
 
+// Total is this machine's memory in bytes, or -1.
+func Total() int64 {
+	data, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return -1
+	}
+	return Meminfo(string(data), "MemTotal")
+}
+
 // Meminfo reads a value of /proc/meminfo, in bytes, or -1.
 func Meminfo(text, name string) int64 {
 	for line := range strings.Lines(text) {

@@ -12,16 +12,18 @@ import (
 
 	gounits "github.com/docker/go-units"
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"crun.dev/crun/build"
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/run/doctor"
 )
 
 // doctorOptions are the flags of crun doctor.
 type doctorOptions struct {
 	network bool
+	fix     bool
+	yes     bool
 	mirror  string
 	timeout time.Duration
 	output  string
@@ -32,14 +34,30 @@ func newDoctorCmd(app *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what keeps builds and runs from working here, and what to write",
-		Long: `Look at the engine, its BuildKit, its disk, its proxy and how long it keeps
-downloads. With --network, also try everything that a build of the environment
-file here fetches from (of none: conda-forge and PyPI): from this machine, and
-from inside a build. Each failure comes with its reason, and with the lines to
-write and the file for them. Nothing is changed.
+		Long: `Look at the engine and its BuildKit, and at what the machine has for builds and
+runs: limits that hold, GPUs, disks, memory, folders, proxy, certificates, clock.
+All that is checked before a run is checked here without one. Each line has a
+state, what was seen, and what to do about it, to be pasted:
 
-The exit code is 1 where something that is needed does not answer.`,
+  ok       as it should be
+  warning  works, and will be regretted
+  error    does not work
+  unknown  cannot be seen from here
+
+Nothing is changed. --fix then does what is safe: it takes from others the right
+to read config.yaml where that holds a password, and the records of your runs,
+and has logind keep your processes when you log out (loginctl enable-linger). It
+asks first; --yes answers.
+
+With --network, also try everything that a build of the environment file here
+fetches from (of none: conda-forge and PyPI): from this machine, and from inside
+a build. Each failure comes with its reason, and with the lines to write and the
+file for them.
+
+The exit code is 1 where a line is an error.`,
 		Example: `  crun doctor
+  crun doctor --fix
+  crun doctor -o json | jq -r '.checks[] | select(.level != "ok") | .text'
   crun doctor --network
   crun doctor --network --mirror tuna >> ~/.config/crun/config.yaml`,
 		Args: noArgs,
@@ -49,6 +67,12 @@ The exit code is 1 where something that is needed does not answer.`,
 			}
 			if err := checkMirror(cmd, o.mirror); err != nil {
 				return err
+			}
+			if o.yes && !o.fix {
+				return usagef(cmd, "--yes goes with --fix")
+			}
+			if o.fix && o.output != "" && !o.yes {
+				return usagef(cmd, "-o json asks nothing: add --yes to fix what is safe")
 			}
 			if o.timeout < time.Second || o.timeout > 10*time.Minute {
 				return usagef(cmd, "--timeout is %s; allowed are 1s to 10m", o.timeout)
@@ -62,6 +86,8 @@ The exit code is 1 where something that is needed does not answer.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.network, "network", false, "try what builds fetch from")
+	flags.BoolVar(&o.fix, "fix", false, "do what is safe about it")
+	flags.BoolVar(&o.yes, "yes", false, "with --fix: do not ask")
 	flags.StringVar(&o.mirror, "mirror", "", "print the lines of config.yaml for the mirrors of `NAME`: "+strings.Join(mirrorNames(), ", ")+", and try nothing")
 	flags.DurationVar(&o.timeout, "timeout", 20*time.Second, "how long one source may take to answer")
 	addOutputFlag(cmd, &o.output)
@@ -72,19 +98,25 @@ The exit code is 1 where something that is needed does not answer.`,
 // check is one line of crun doctor.
 type check struct {
 	What string `json:"what"`
-	// Level is ok, warning or failure.
+	// Level is ok, warning, error or unknown.
 	Level string `json:"level"`
 	Text  string `json:"text"`
 	// Remedy is what to do, "" where nothing is to be done.
-	Remedy string       `json:"remedy,omitempty"`
-	Tried  *build.Tried `json:"tried,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+	// Fix is what --fix does about it, Fixed that it is done.
+	Fix   string       `json:"fix,omitempty"`
+	Fixed bool         `json:"fixed,omitempty"`
+	Tried *build.Tried `json:"tried,omitempty"`
+
+	fix *doctor.Fix
 }
 
 // The levels of a check.
 const (
 	levelOK      = "ok"
 	levelWarning = "warning"
-	levelFailure = "failure"
+	levelError   = "error"
+	levelUnknown = "unknown"
 )
 
 // examination is one crun doctor.
@@ -103,18 +135,33 @@ func (app *App) doctor(ctx context.Context, o doctorOptions) error {
 		return err
 	}
 	x := &examination{app: app, o: o, cfg: cfg, checks: []check{}}
+	machine := make(chan []doctor.Line, 1) // asked while the engine's BuildKit is
+	go func() { machine <- x.machineLines(ctx) }()
+	answers := false
 	if x.engine, err = app.buildEngine(cfg); err != nil {
-		x.add(check{What: "engine", Level: levelFailure, Text: err.Error()})
+		x.add(check{What: "engine", Level: levelError, Text: err.Error()})
 	} else {
 		defer x.engine.Close()
 		withDockerProxy(cfg, x.engine.Host())
 		x.solver = buildkit.New(x.engine, buildkit.Options{Address: app.Getenv("BUILDKIT_HOST"), Progress: "quiet", Out: app.Err})
 		defer x.solver.Close()
-		if x.engineChecks(ctx) && o.network {
-			if err := x.network(ctx); err != nil {
-				return err
-			}
+		answers = x.engineChecks(ctx)
+	}
+	x.files()
+	for _, l := range <-machine {
+		c := check{What: l.What, Level: l.State, Text: l.Seen, Remedy: l.Remedy, fix: l.Fix}
+		if l.Fix != nil {
+			c.Fix = l.Fix.Say
 		}
+		x.add(c)
+	}
+	if answers && o.network {
+		if err := x.network(ctx); err != nil {
+			return err
+		}
+	}
+	if err := x.fixAll(ctx); err != nil {
+		return err
 	}
 	return x.end()
 }
@@ -125,9 +172,9 @@ func (x *examination) add(c check) {
 	if x.o.output == "json" {
 		return
 	}
-	fmt.Fprintf(x.app.Out, "%-8s %-9s %s\n", c.Level, c.What, strings.ReplaceAll(c.Text, "\n", "\n"+strings.Repeat(" ", 19)))
+	fmt.Fprintf(x.app.Out, "%-8s %-16s %s\n", c.Level, c.What, strings.ReplaceAll(c.Text, "\n", "\n"+strings.Repeat(" ", 26)))
 	if c.Remedy != "" {
-		fmt.Fprintf(x.app.Out, "%-18s %s\n", "", strings.ReplaceAll(c.Remedy, "\n", "\n"+strings.Repeat(" ", 19)))
+		fmt.Fprintf(x.app.Out, "%-25s %s\n", "", strings.ReplaceAll(c.Remedy, "\n", "\n"+strings.Repeat(" ", 26)))
 	}
 }
 
@@ -136,7 +183,7 @@ func (x *examination) end() error {
 	failed := 0
 	var tried []build.Tried
 	for _, c := range x.checks {
-		if c.Level == levelFailure {
+		if c.Level == levelError {
 			failed++
 		}
 		if c.Tried != nil {
@@ -168,21 +215,17 @@ func (app *App) configFile() string {
 	return filepath.Join(config.SystemDir, config.FileName)
 }
 
-// lowDisk is when the engine's disk is too full for an image of PyTorch with
-// CUDA, which has some 8 GB beside as much in the caches, in bytes.
-const lowDisk = 20 << 30
-
 // engineChecks looks at the engine, and tells whether it answers.
 func (x *examination) engineChecks(ctx context.Context) bool {
 	facts, err := x.engine.Facts(ctx)
 	if err != nil {
-		x.add(check{What: "engine", Level: levelFailure, Text: err.Error()})
+		x.add(check{What: "engine", Level: levelError, Text: err.Error()})
 		return false
 	}
 	x.add(check{What: "engine", Level: levelOK, Text: fmt.Sprintf("Docker Engine %s at %s", facts.Version, x.engine.Host())})
 	rules, err := x.solver.DownloadRules(ctx)
 	if err != nil {
-		x.add(check{What: "buildkit", Level: levelFailure, Text: err.Error()})
+		x.add(check{What: "buildkit", Level: levelError, Text: err.Error()})
 		return false
 	}
 	x.add(check{What: "buildkit", Level: levelOK, Text: cmp.Or(x.app.Getenv("BUILDKIT_HOST"), "the engine's own")})
@@ -193,25 +236,8 @@ func (x *examination) engineChecks(ctx context.Context) bool {
 			"\n/etc/docker/daemon.json and restart the engine"
 	}
 	x.add(cache)
-	x.disk(facts)
 	x.proxy(facts)
 	return true
-}
-
-func (x *examination) disk(facts buildkit.EngineFacts) {
-	if x.engine.Remote() || facts.DataRoot == "" {
-		return
-	}
-	var fs unix.Statfs_t
-	if err := unix.Statfs(facts.DataRoot, &fs); err != nil {
-		return // the engine's own files may not be ours to see
-	}
-	free := int64(fs.Bavail) * fs.Bsize
-	c := check{What: "disk", Level: levelOK, Text: gounits.BytesSize(float64(free)) + " free in " + facts.DataRoot}
-	if free < lowDisk {
-		c.Level, c.Remedy = levelWarning, "an image of PyTorch with CUDA needs some 20 GB to be built: crun prune frees what nobody uses"
-	}
-	x.add(c)
 }
 
 // platform is BuildKit's name of the engine's.

@@ -75,7 +75,7 @@ func (x *examination) network(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	x.add(check{What: "build", Level: levelFailure, Text: "the sources cannot be tried from inside a build: " + err.Error()})
+	x.add(check{What: "build", Level: levelError, Text: "the sources cannot be tried from inside a build: " + err.Error()})
 	return nil
 }
 
@@ -96,7 +96,7 @@ func triedCheck(t build.Tried) check {
 	}
 	c.Text = fmt.Sprintf("%s, %s: %s (%.1f s)", place, where, t.Reason, t.Seconds)
 	if !t.OK {
-		c.Level, c.Remedy = levelFailure, remedies[t.Problem]
+		c.Level, c.Remedy = levelError, remedies[t.Problem]
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -63,6 +64,11 @@ func factsOf(ep endpoint.Endpoint, info system.Info, version types.Version, api,
 		SwapLimit:      info.SwapLimit,
 		DefaultRuntime: info.DefaultRuntime,
 		DataRoot:       info.DockerRootDir,
+		Runtimes:       slices.Sorted(maps.Keys(info.Runtimes)),
+		StorageDriver:  info.Driver,
+		LogDriver:      info.LoggingDriver,
+		LiveRestore:    info.LiveRestoreEnabled,
+		Time:           when(info.SystemTime),
 	}
 	if n, err := strconv.Atoi(info.CgroupVersion); err == nil {
 		f.CgroupVersion = n

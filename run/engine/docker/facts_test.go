@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/system"
@@ -19,7 +20,7 @@ func TestFacts(t *testing.T) {
 	local := endpoint.Endpoint{Host: "unix:///var/run/docker.sock"}
 	info := func(change func(i *system.Info)) system.Info {
 		i := system.Info{Name: "gpu1", NCPU: 8, MemTotal: 1 << 34, ServerVersion: "20.10.24", Architecture: "x86_64", CgroupVersion: "2", CgroupDriver: "systemd",
-			SwapLimit: true, DefaultRuntime: "runc", DockerRootDir: "/var/lib/docker", SecurityOptions: []string{"name=seccomp,profile=default"},
+			SwapLimit: true, DefaultRuntime: "runc", DockerRootDir: "/var/lib/docker", Driver: "overlay2", LoggingDriver: "json-file", LiveRestoreEnabled: true, SystemTime: "2026-03-01T12:00:00.000000005Z", SecurityOptions: []string{"name=seccomp,profile=default"},
 			DriverStatus: [][2]string{{"Backing Filesystem", "extfs"}}, Runtimes: map[string]system.RuntimeWithStatus{"runc": {}}}
 		if change != nil {
 			change(&i)
@@ -27,7 +28,8 @@ func TestFacts(t *testing.T) {
 		return i
 	}
 	base := engine.Facts{Endpoint: local.Host, Name: "Docker Engine", Version: "20.10.24", APIVersion: "1.41", Arch: "amd64", CPUs: 8, Memory: 1 << 34, Swap: -1,
-		CgroupVersion: 2, CgroupDriver: "systemd", SwapLimit: true, DefaultRuntime: "runc", DataRoot: "/var/lib/docker"}
+		CgroupVersion: 2, CgroupDriver: "systemd", SwapLimit: true, DefaultRuntime: "runc", DataRoot: "/var/lib/docker", Runtimes: []string{"runc"}, StorageDriver: "overlay2", LogDriver: "json-file", LiveRestore: true,
+		Time: time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)}
 	want := func(change func(f *engine.Facts)) engine.Facts {
 		f := base
 		change(&f)
@@ -54,13 +56,14 @@ func TestFacts(t *testing.T) {
 		{"Podman", local, info(nil), types.Version{Components: []types.ComponentVersion{{Name: "Podman Engine", Version: "4.3.1"}, {Name: "Conmon"}}},
 			want(func(f *engine.Facts) { f.Name, f.Version = "Podman", "4.3.1" })},
 		{"nvidia", local, info(func(i *system.Info) { i.Runtimes["nvidia"] = system.RuntimeWithStatus{} }), types.Version{},
-			want(func(f *engine.Facts) { f.GPUDriver = "nvidia" })},
+			want(func(f *engine.Facts) { f.GPUDriver, f.Runtimes = "nvidia", []string{"nvidia", "runc"} })},
 		{"CDI before nvidia", local, info(func(i *system.Info) {
 			i.Runtimes["nvidia"] = system.RuntimeWithStatus{}
 			i.DiscoveredDevices = []system.DeviceInfo{{Source: "cdi", ID: "nvidia.com/gpu=all"}, {Source: "cdi", ID: "nvidia.com/gpu=0"}, {Source: "cdi", ID: "nvidia.com/gpu=0"}, {Source: "x", ID: "y"}}
 		}), types.Version{},
 			want(func(f *engine.Facts) {
 				f.GPUDriver, f.GPUDevices = "cdi", []string{"nvidia.com/gpu=0", "nvidia.com/gpu=all"}
+				f.Runtimes = []string{"nvidia", "runc"}
 			})},
 		{"CDI of others", local, info(func(i *system.Info) {
 			i.DiscoveredDevices = []system.DeviceInfo{{Source: "cdi", ID: "other.com/x=0"}}
