@@ -51,6 +51,7 @@ func (p *parser) dependencies(entry *yamlfile.Pair, root *yaml.Node) {
 		spec := CondaSpec{Name: "python", Version: "=" + p.opts.Python, Pos: at}
 		spec.Text = spec.text()
 		p.env.Conda = append([]CondaSpec{spec}, p.env.Conda...)
+		p.usualPython = !p.pythonGiven
 		p.find("python-added", SeverityNote, at, "no python is asked for; %s is added (say so with \"- %s\")", spec, spec).Fix = fix(false, p.firstItem(entry, spec.Text))
 	}
 	if _, ok := p.env.conda("pip"); !ok && len(sections) > 0 {

@@ -74,6 +74,10 @@ func (p *parser) torchNeedsPython(torch string, python CondaSpec, at yamlfile.Po
 				message += "; the last for %s is %s"
 				args = append(args, have, last)
 			}
+			if p.usualPython {
+				message += "; the file names no Python, so that %s is taken: choose another one with --python %s"
+				args = append(args, have, row.python)
+			}
 			p.errorf(at, message, args...).Code = codeTorchPython
 		}
 		return
@@ -91,6 +95,10 @@ var firstTorch = map[string]release{
 	"3.14": {2, 9},
 }
 
+// oldestWheels is the first torch that has wheels for Python 3.8; the same
+// source.
+var oldestWheels = release{1, 4}
+
 // torchTooOld refuses a torch of PyPI that came before the Python. conda's is
 // built for other ones, and so may be one of another index.
 func (p *parser) torchTooOld(r PipRequirement, python CondaSpec) {
@@ -101,6 +109,15 @@ func (p *parser) torchTooOld(r PipRequirement, python CondaSpec) {
 	message := "torch %s has no build for Python %s; the first that has one is %s"
 	args := []any{strings.TrimLeft(r.version(), "="), minor(pinned(python.Version)), first}
 	asked := pinned(r.version())
+	if p.usualPython {
+		message += "; the file names no Python, so that %s is taken"
+		args = append(args, minor(pinned(python.Version)))
+		if len(asked) > 1 && asked.compare(oldestWheels) >= 0 {
+			message += ": choose another one with --python 3.8"
+		}
+		p.errorf(r.Pos, message, args...).Code = codeTorchPython
+		return
+	}
 	for _, have := range []string{"3.13", "3.12", "3.11", "3.10", "3.9"} {
 		if len(asked) > 0 && asked.compare(firstTorch[have]) >= 0 {
 			message += `, or write "- python=%s" for this one`

@@ -90,6 +90,7 @@ func (p *parser) addPython(at yamlfile.Position) {
 	spec := CondaSpec{Name: "python", Version: "=" + p.opts.Python, Pos: at}
 	spec.Text = spec.text()
 	p.env.Conda = append(p.env.Conda, spec)
+	p.usualPython = !p.pythonGiven
 	if !p.pythonGiven && len(p.errs) == 0 {
 		p.find("python-added", SeverityNote, at, `no python is asked for; %s is added (another one with --python)`, spec)
 	}

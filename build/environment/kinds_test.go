@@ -29,6 +29,18 @@ numpy<2
 			"error": `1:1 "torch=2.4" has one "=", which is conda's; pip's is "torch==2.4"` + "\n" +
 				`3:3 "numpy >= 1.20 <2" has the version ">= 1.20 <2"; allowed are such as ==1.2.3 and >=1.2,<2`,
 		}},
+		{"a torch that the usual Python is too old for", "-- requirements.txt --\ntorch==2.13.0\n", "", map[string]string{
+			"error": `1:1 torch 2.13.0 needs Python 3.10 or newer; the last for 3.9 is 2.8; the file names no Python, so that 3.9 is taken: choose another one with --python 3.10`,
+		}},
+		{"a torch that the usual Python is too new for", "-- requirements.txt --\ntorch==1.4.0\n", "", map[string]string{
+			"error": `1:1 torch 1.4.0 has no build for Python 3.9; the first that has one is 1.7.1; the file names no Python, so that 3.9 is taken: choose another one with --python 3.8`,
+		}},
+		{"a torch that is too old for every Python", "-- requirements.txt --\ntorch==1.2.0\n", "", map[string]string{
+			"error": `1:1 torch 1.2.0 has no build for Python 3.9; the first that has one is 1.7.1; the file names no Python, so that 3.9 is taken`,
+		}},
+		{"a torch that the chosen Python is too new for", "-- requirements.txt --\ntorch==1.7.0\n", "3.9", map[string]string{
+			"error": `1:1 torch 1.7.0 has no build for Python 3.9; the first that has one is 1.7.1`,
+		}},
 		{"conda list", "-- requirements.txt --\n# This file may be used to create an environment using:\n# $ conda create --name <env> --file <this file>\n_libgcc_mutex=0.1=main\n", "", map[string]string{
 			"error": `1:1 this is a list that "conda list" wrote, of one machine's exact packages; write an environment file of what was asked for: "crun init --from-conda NAME", or "conda env export --from-history"`,
 		}},

@@ -117,6 +117,8 @@ type parser struct {
 	kind string
 	// pythonGiven tells that somebody has chosen opts.Python.
 	pythonGiven bool
+	// usualPython tells that nobody has, and that the file names no Python.
+	usualPython bool
 }
 
 // result joins the errors, without secrets and in the order of the file.
