@@ -116,7 +116,7 @@ lock gets the same. Nothing is left out silently: the file is refused, and the m
 		"builds for another Python than the one that is asked for",
 		`py39 in a build string is the Python that the file was built for. Beside "python=3.10" it cannot be installed: the file was
 exported with one Python, and the line was edited later. Take the builds out (crun lint --fix), or write the Python of the
-builds.`,
+builds. A wheel's address with cp37 in its name is for Python 3.7 alone in the same way.`,
 		"https://docs.conda.io/projects/conda-build/en/stable/concepts/package-naming-conv.html",
 	},
 	{

@@ -15,6 +15,7 @@ func (p *parser) lint() {
 	p.lintExport()
 	p.lintBuilds()
 	p.lintBuildPython()
+	p.lintWheelPython()
 	p.lintTorch()
 	p.lintPytorchChannel()
 	p.lintCUDA()
@@ -87,6 +88,30 @@ func (p *parser) lintBuildPython() {
 			more = fmt.Sprintf(", and so are %d more", count-1)
 		}
 		p.find("build-python", SeverityWarning, first.Pos, `%s is a build for Python %s%s, but the file asks for %s; write "- python=%s" or take the builds out`, first, other, more, python, other)
+	}
+}
+
+// wheelPython is the Python of a wheel's name that no other one takes; "abi3"
+// in the second place goes with all newer ones
+// (https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/).
+var wheelPython = lazyregexp.New(`-cp([23])([0-9]{1,2})-cp[0-9]+[a-z]*-[^/]*\.whl(?:[#?\s]|$)`)
+
+// lintWheelPython looks for wheels, by their address, of another Python than the
+// environment's, which pip refuses.
+func (p *parser) lintWheelPython() {
+	python, _ := p.env.Python()
+	want := pinned(python.Version)
+	if len(want) < 2 {
+		return
+	}
+	for _, section := range p.env.Pip {
+		for _, r := range section.Requirements {
+			m := wheelPython.FindStringSubmatch(r.Text)
+			if r.Kind != PipURL || m == nil || m[1]+"."+m[2] == minor(want) || !p.applies(r) {
+				continue
+			}
+			p.find("build-python", SeverityWarning, r.Pos, "%q is a wheel for Python %s.%s, which pip does not install into Python %s; name the wheel for %s, or take Python %s.%s", r.Text, m[1], m[2], minor(want), minor(want), m[1], m[2])
+		}
 	}
 }
 
