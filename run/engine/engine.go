@@ -80,6 +80,7 @@ type Facts struct {
 	CgroupDriver    string // cgroupfs or systemd
 	SwapLimit       bool   // memory+swap can be limited
 	Rootless        bool
+	SELinux         bool // it labels its containers
 	Remote          bool // another machine's files: bind mounts are not ours
 	ContainerdStore bool
 	DefaultRuntime  string

@@ -39,6 +39,9 @@ func Check(e Expectation, l Limits) []Difference {
 	c.rlimits(e, l)
 	c.size("shm_size", e.ShmSize, l.Shm)
 	c.size("tmpdir.size", e.TmpSize, l.Tmp)
+	for _, path := range l.Writable {
+		c.add("mount "+path, "read-only", "writable", true)
+	}
 	c.gpus(e.GPUs, l.Devices)
 	c.id("uid", e.UID, l.UID)
 	c.id("gid", e.GID, l.GID)

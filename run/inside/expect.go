@@ -41,6 +41,7 @@ func Expect(p *plan.Plan) Expectation {
 	if size, ok := p.TmpfsSize(plan.TmpPath); ok {
 		e.TmpSize = &size
 	}
+	e.ReadOnly = readOnlyMounts(p)
 	e.GPUs = expectGPUs(p.GPUs)
 
 	process := p.Spec.Process

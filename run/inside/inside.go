@@ -63,6 +63,10 @@ type Expectation struct {
 	ShmSize      *int64 `json:"shm_size,omitempty"`      // bytes of /dev/shm
 	TmpSize      *int64 `json:"tmp_size,omitempty"`      // bytes of /tmp, tmpfs alone
 
+	// ReadOnly are the mount points that nothing may be written to, "/" for the
+	// image's own files.
+	ReadOnly []string `json:"read_only,omitempty"`
+
 	// GPUs is how many may be seen: 0 none, nil any number.
 	GPUs *int `json:"gpus,omitempty"`
 	// Env are variables that must have these values.
@@ -107,6 +111,9 @@ type Limits struct {
 
 	Shm *Filesystem `json:"shm,omitempty"` // /dev/shm
 	Tmp *Filesystem `json:"tmp,omitempty"` // /tmp
+
+	// Writable are those of the expectation's ReadOnly that can be written to.
+	Writable []string `json:"writable,omitempty"`
 
 	// Devices are the GPU device files in /dev.
 	Devices []string `json:"devices,omitempty"`

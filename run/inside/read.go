@@ -23,6 +23,7 @@ func Read(e Expectation, environ []string) Limits {
 		l.Rlimits["nofile"] = r
 	}
 	l.Shm, l.Tmp = readFilesystem(plan.ShmPath), readFilesystem(plan.TmpPath)
+	l.Writable = writable(e.ReadOnly)
 	l.Devices = gpuDevices("/dev")
 	l.UID, l.GID = uint32(os.Getuid()), uint32(os.Getgid())
 	if groups, err := os.Getgroups(); err == nil {

@@ -200,9 +200,12 @@ func Describe(p *Plan) []Row {
 	for _, port := range p.Ports {
 		add("port", fmt.Sprintf("%s:%d to %d/%s", port.HostIP, port.Host, port.Container, port.Protocol))
 	}
+	if p.ReadOnly() {
+		add("read_only", "all but the mounts and the tmpdir")
+	}
 	for _, mount := range p.Spec.Mounts {
 		if mount.Type == "bind" {
-			add("mount", describeMount(mount))
+			rows = append(rows, Row{"mount", describeMount(mount), p.Origin["mount."+mount.Destination]})
 		}
 	}
 	for _, entry := range process.Env {
@@ -244,6 +247,12 @@ func describeMount(mount specs.Mount) string {
 	}
 	return s
 }
+
+// ReadOnly tells whether the run can write nowhere but into its mounts.
+func (p *Plan) ReadOnly() bool { return p.Spec.Root != nil && p.Spec.Root.Readonly }
+
+// Quote writes an argument so that a shell would read it the same.
+func Quote(arg string) string { return quote([]string{arg}) }
 
 // quote writes arguments so that a shell would read them the same.
 func quote(args []string) string {

@@ -80,7 +80,7 @@ func large() Request {
 	r.Image.Env = append(r.Image.Env, "NVIDIA_VISIBLE_DEVICES=all", "OMP_NUM_THREADS=32", "PYTHONUNBUFFERED=x")
 	r.Command = []string{"torchrun", "it's here.py"}
 	r.Dir = "/home/ada/work/experiments"
-	r.Mounts = []Mount{{"/data/images", "/data", true}}
+	r.Mounts = []Mount{{"/data/images", "/data", true, "flag -v"}}
 	r.Env = []EnvVar{{Name: "SEED", Value: "7"}, {Name: "WANDB_API_KEY", Value: "must-not-be-seen", FromHost: true}, {Name: "MKL_NUM_THREADS", Value: "3"}}
 	r.Ports = []Port{{Host: 6006, Container: 6006}}
 	r.TTY, r.Interactive, r.Grace = true, true, time.Minute
@@ -198,9 +198,13 @@ func TestMakeErrors(t *testing.T) {
 		{"shm", func(r *Request) { r.Limits.ShmSize = ptr(int64(0)) }, "profiles.yaml:8:15: shm_size is 0 bytes: allowed are 1 and more (1g)"},
 		{"no scratch root", func(r *Request) { r.Limits.TmpDir.Kind = Disk }, "tmpdir is on disk, but this machine has no scratch root..."},
 		{"tmpdir kind", func(r *Request) { r.Limits.TmpDir.Kind = "ram" }, `tmpdir.kind is "ram": allowed are tmpfs and disk`},
-		{"two mounts", func(r *Request) { r.Mounts = []Mount{{"/x", "/tmp", false}} }, "two mounts on /tmp, of /x and of tmpfs: leave one out"},
-		{"mount", func(r *Request) { r.Mounts = []Mount{{"data", "/data", false}} }, `mount "data" on "/data": both are absolute paths...`},
-		{"mount on /", func(r *Request) { r.Mounts = []Mount{{"/data", "/", false}} }, `mount "/data" on "/": both are absolute paths...`},
+		{"two mounts", func(r *Request) { r.Mounts = []Mount{{Source: "/x", Target: "/tmp"}} }, "two mounts on /tmp, of /x and of tmpfs: leave one out"},
+		{"mount", func(r *Request) { r.Mounts = []Mount{{Source: "data", Target: "/data"}} }, `mount "data" on "/data": both are absolute paths...`},
+		{"mount on /", func(r *Request) { r.Mounts = []Mount{{Source: "/data", Target: "/"}} }, `mount "/data" on "/": both are absolute paths...`},
+		{"mount on the image", func(r *Request) { r.Mounts = []Mount{{Source: "/x", Target: "/opt/conda"}} }, `mount "/x" on "/opt/conda": it would hide what the image...`},
+		{"mount below crun's folder", func(r *Request) { r.Mounts = []Mount{{Source: "/x", Target: "/.crun/init"}} }, `mount "/x" on "/.crun/init": it would hide...`},
+		{"read-only, remote", func(r *Request) { r.ReadOnly, r.Host.Remote = true, true }, "--read-only needs an engine on this machine..."},
+		{"read-only, no tmpdir", func(r *Request) { r.ReadOnly, r.Limits.TmpDir = true, nil }, "--read-only leaves no place for temporary files: add one with --tmpdir SIZE"},
 		{"threads", func(r *Request) { r.Limits.Threads = &Threads{} }, "profiles.yaml:11:14: threads is 0: allowed are auto, and 1 and more"},
 		{"gpu variable", func(r *Request) { r.Env = []EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}} },
 			"flag --env: NVIDIA_VISIBLE_DEVICES is crun's to set, from gpus: ask for GPUs with --gpus"},

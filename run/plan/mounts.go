@@ -30,6 +30,7 @@ func (m *maker) mounts() {
 	for _, mount := range req.Mounts {
 		m.bind(mount)
 	}
+	m.readOnly()
 	if l.ShmSize != nil {
 		m.tmpfs("shm_size", ShmPath, "shm", *l.ShmSize)
 	}
@@ -56,9 +57,16 @@ func (m *maker) bind(mount Mount) {
 		m.errorf("mount %q on %q: both are absolute paths without . and .. in them, and the target is not /", mount.Source, mount.Target)
 		return
 	}
+	if isSystem(mount.Target) {
+		m.errorf("mount %q on %q: it would hide what the image, or crun, has there; mount it elsewhere (-v %s:/mnt/NAME)", mount.Source, mount.Target, mount.Source)
+		return
+	}
 	access := "rw"
 	if mount.ReadOnly {
 		access = "ro"
+	}
+	if mount.Origin != "" {
+		m.origin["mount."+mount.Target] = mount.Origin
 	}
 	m.plan.Spec.Mounts = append(m.plan.Spec.Mounts, specs.Mount{
 		Destination: mount.Target, Source: mount.Source, Type: "bind", Options: []string{"rbind", "rprivate", access},
@@ -66,6 +74,29 @@ func (m *maker) bind(mount Mount) {
 	if m.req.Host.Remote {
 		m.warnf("%s is mounted from %s, which is another machine: it has to be there too", mount.Source, m.host())
 	}
+}
+
+// system are folders without which no image works; below the first of them
+// nothing can be mounted either.
+var system = []string{"/.crun", "/proc", "/sys", "/bin", "/dev", "/dev/shm", "/etc", "/lib", "/lib64", "/opt", "/opt/conda", "/run", "/sbin", "/usr", "/var"}
+
+func isSystem(target string) bool {
+	return slices.Contains(system, target) || slices.ContainsFunc(system[:3], func(folder string) bool { return below(target, folder) })
+}
+
+// readOnly keeps the image's own files as they are.
+func (m *maker) readOnly() {
+	if !m.req.ReadOnly {
+		return
+	}
+	m.plan.Spec.Root = &specs.Root{Path: "rootfs", Readonly: true}
+	switch {
+	case m.req.Host.Remote:
+		m.errorf("--read-only needs an engine on this machine: crun's init cannot be copied into a container that is read-only")
+	case m.req.Limits.TmpDir == nil:
+		m.errorf("--read-only leaves no place for temporary files: add one with --tmpdir SIZE")
+	}
+	m.origin["read_only"] = "flag --read-only"
 }
 
 // tmpfs mounts memory. Without exec torch.compile, numba and triton cannot run

@@ -37,6 +37,8 @@ type Request struct {
 	Dir     string
 	// Mounts are further folders and files of the host.
 	Mounts []Mount
+	// ReadOnly keeps the run from writing anywhere but into its mounts.
+	ReadOnly bool
 
 	// Account is the caller. Account.Home is the caller's home on the host;
 	// HomeDir is the folder that stands in for it, on the host too, unless the
@@ -173,6 +175,7 @@ type Mount struct {
 	Source   string // absolute, on the engine's host
 	Target   string // absolute, in the container
 	ReadOnly bool
+	Origin   string // "flag --data", "config.yaml:3:7", or ""
 }
 
 // Host is what a plan must know of the engine and the machine it is on.

@@ -22,6 +22,9 @@ type runOptions struct {
 	env      []string
 	envFiles []string
 	publish  []string
+	data     []string // PATH[:ro], or noData
+	volumes  []string // SOURCE:TARGET[:ro]
+	readOnly bool
 
 	name    string
 	image   string
@@ -93,6 +96,7 @@ cannot be executed, 127 that there is none.`,
   crun run --profile large --memory 24g train.py
   crun run -d --name night --time-limit 10h train.py
   crun run --profile debug python
+  crun run --data /archive/imagenet:ro train.py
   crun run --dry-run train.py`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -143,6 +147,9 @@ func addRunFlags(flags *pflag.FlagSet, o *runOptions) {
 	flags.StringArrayVarP(&o.env, "env", "e", nil, "set a variable: `NAME=VALUE`, or NAME to pass your own on, kept out of the record")
 	flags.StringArrayVar(&o.envFiles, "env-file", nil, "read variables from `FILE`, kept out of the record")
 	flags.StringArrayVarP(&o.publish, "publish", "p", nil, "publish a port: `[[IP:]HOST:]PORT`, on 127.0.0.1 unless IP says otherwise")
+	flags.StringArrayVar(&o.data, "data", nil, "show a folder at its own path: `PATH[:ro]`; none leaves out config.yaml's too")
+	flags.StringArrayVarP(&o.volumes, "volume", "v", nil, "show a folder at another path: `SOURCE:TARGET[:ro]`")
+	flags.BoolVar(&o.readOnly, "read-only", false, "let the run write nowhere but into the project, home, data and tmpdir")
 	flags.StringVar(&o.name, "name", "", "`NAME` of the run (default: from the script)")
 	flags.StringVar(&o.image, "image", "", "run in this `IMAGE` of the engine rather than the environment's")
 	flags.StringVarP(&o.file, "file", "f", "", "environment `FILE` (default: the project's environment.yml)")

@@ -76,6 +76,10 @@ func (app *App) prepare(ctx context.Context, o *runOptions) (j *job, err error) 
 	if request.Ports, err = parsePorts(o.publish); err != nil {
 		return nil, err
 	}
+	if request.Mounts, err = app.dataMounts(o); err != nil {
+		return nil, err
+	}
+	request.ReadOnly = o.readOnly
 	request.TTY, request.Interactive = app.streams(o)
 	if profile.Home == nil || *profile.Home == profiles.HomeOwn {
 		if request.HomeDir, err = app.ownHome(); err != nil {
@@ -149,6 +153,9 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 			return err
 		}
 		j.warnings = append(j.warnings, warnings...)
+	}
+	if err := app.showData(j, request, machine, facts); err != nil {
+		return err
 	}
 	request.Host, request.Image = hostOf(facts, machine), imageFacts(ref, image)
 	app.addPythonPath(j, request)

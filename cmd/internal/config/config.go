@@ -36,6 +36,10 @@ type Config struct {
 	// the kind disk. Not set means /var/tmp, the folder for large temporary
 	// files (FHS 5.15), which is on a disk where /tmp may be memory.
 	Scratch string
+	// Data are the machine's folders of data, which every run sees at their own
+	// paths: those of both files, where the user's decides how a path of both is
+	// mounted.
+	Data []Data
 	// Patience is how long a server may send nothing before a build gives it up,
 	// in seconds, 1 to 3600; 0 means not set.
 	Patience int
@@ -53,6 +57,12 @@ type Config struct {
 	// "proxy.http", "mirrors.conda.conda-forge"; an environment variable for a
 	// default of the host.
 	Origin map[string]string
+}
+
+// Data is a folder of the machine that every run sees.
+type Data struct {
+	Path     string // absolute and clean
+	ReadOnly bool
 }
 
 // Mirrors are the servers to ask in place of the public ones.

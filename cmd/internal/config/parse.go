@@ -57,6 +57,7 @@ func (c *Config) read(doc *yamlfile.Document) []error {
 		}),
 		"ca":       r.text(&c.CA, checkBundle),
 		"scratch":  r.text(&c.Scratch, checkFolder),
+		"data":     r.data,
 		"patience": r.patience,
 		"engine":   r.text(&c.Engine, checkEngine),
 

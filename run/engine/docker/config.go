@@ -73,7 +73,9 @@ func containerConfig(p *plan.Plan, secrets map[string]string, withInit bool, gpu
 	host := &container.HostConfig{
 		NetworkMode: container.NetworkMode(or(p.Network, plan.NetworkDefault)),
 		Init:        &noInit,
-		LogConfig:   logConfig(p.Log),
+
+		ReadonlyRootfs: p.ReadOnly(),
+		LogConfig:      logConfig(p.Log),
 	}
 	if process.OOMScoreAdj != nil {
 		host.OomScoreAdj = *process.OOMScoreAdj

@@ -42,6 +42,14 @@ func (e *Engine) Create(ctx context.Context, p *plan.Plan, secrets map[string]st
 	if err := e.connect(ctx); err != nil {
 		return "", nil, err
 	}
+	if p.ReadOnly() {
+		if len(files) > 0 {
+			return "", nil, fmt.Errorf("files cannot be put into a container that is read-only: --read-only needs an engine on this machine")
+		}
+		if err := e.mountAccounts(ctx, config, host, p); err != nil {
+			return "", nil, e.explain(err, subject{plan: p})
+		}
+	}
 	made, err := e.create(ctx, config, host, containerName(p))
 	if err != nil {
 		return "", nil, e.explain(err, subject{plan: p})
@@ -88,6 +96,9 @@ func (e *Engine) create(ctx context.Context, config *container.Config, host *con
 
 // fill puts everything into a new container in one go.
 func (e *Engine) fill(ctx context.Context, id string, p *plan.Plan, files []engine.File) error {
+	if p.ReadOnly() {
+		return nil
+	}
 	extra, err := e.accountFiles(ctx, id, p)
 	if err != nil {
 		return err

@@ -81,6 +81,9 @@ func factsOf(ep endpoint.Endpoint, info system.Info, version types.Version, api,
 		if strings.HasPrefix(option, "name=rootless") || option == "rootless" {
 			f.Rootless = true
 		}
+		if strings.HasPrefix(option, "name=selinux") {
+			f.SELinux = true
+		}
 	}
 	for _, status := range info.DriverStatus {
 		if status == [2]string{"driver-type", "io.containerd.snapshotter.v1"} {

@@ -1,0 +1,40 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// data reads the folders that every run sees: [/data:ro, /scratch].
+func (r *reader) data(path string, node *yaml.Node) {
+	var texts []string
+	r.list(&texts, func(text string) error {
+		_, err := parseData(text)
+		return err
+	})(path, node)
+	for _, text := range texts {
+		d, err := parseData(text)
+		if err != nil {
+			continue // told by its place
+		}
+		r.config.Data = slices.DeleteFunc(r.config.Data, func(old Data) bool { return old.Path == d.Path })
+		r.config.Data = append(r.config.Data, d)
+		r.config.Origin["data."+d.Path] = r.doc.At(node).String()
+	}
+}
+
+// parseData reads PATH[:ro].
+func parseData(text string) (Data, error) {
+	path, readOnly := strings.CutSuffix(text, ":ro")
+	if !readOnly {
+		path = strings.TrimSuffix(text, ":rw")
+	}
+	if !filepath.IsAbs(path) || filepath.Clean(path) == "/" {
+		return Data{}, fmt.Errorf("is not the absolute path of a folder; write one such as /data, or /data:ro for one that runs only read")
+	}
+	return Data{Path: filepath.Clean(path), ReadOnly: readOnly}, nil
+}
