@@ -38,9 +38,9 @@ func run(args []string) int {
 		syscall.Umask(int(*n.expect.Umask))
 	}
 	inside.RaiseSoft(n.expect)
-	limits := inside.Read(n.expect, os.Environ())
-	n.write(inside.LimitsPath, limits)
-	if found && !n.check(limits) {
+	n.limits = inside.Read(n.expect, os.Environ())
+	n.write(inside.LimitsPath, n.limits)
+	if found && !n.check(n.limits) {
 		return n.fail(inside.ReasonRefused, inside.ExitRefused, "")
 	}
 
@@ -61,6 +61,7 @@ type initProcess struct {
 	start       time.Time
 	signals     chan os.Signal
 	expect      inside.Expectation
+	limits      inside.Limits // before the command
 	differences []inside.Difference
 	early       []inside.EarlySignal
 }

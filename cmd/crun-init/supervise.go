@@ -43,8 +43,18 @@ func (n *initProcess) supervise(path string, args []string) int {
 		limit = time.After(time.Duration(*n.expect.TimeLimit))
 	}
 	early := n.earlySignals()
+	var look <-chan time.Time
+	if len(n.expect.Command) > 0 {
+		look = time.After(lookTimes[0])
+	}
+	looked := 0
 	for {
 		select {
+		case <-look:
+			look = nil
+			if looked++; !n.lookBehindEntrypoint(pid) && looked < len(lookTimes) {
+				look = time.After(lookTimes[looked])
+			}
 		case <-early.time:
 			n.atTime(early, c)
 		case <-early.memory:
@@ -69,6 +79,22 @@ func (n *initProcess) supervise(path string, args []string) int {
 
 func (n *initProcess) limitMessage() string {
 	return "time limit " + plan.FormatDuration(time.Duration(*n.expect.TimeLimit)) + " reached"
+}
+
+// lookTimes are the pauses before each look for the command behind an image's
+// entrypoint, which may take a while to prepare things.
+var lookTimes = []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 2 * time.Second, 10 * time.Second, time.Minute}
+
+// lookBehindEntrypoint says what an entrypoint of the image has changed of what
+// the command was to get, once the command runs.
+func (n *initProcess) lookBehindEntrypoint(pid int) bool {
+	found, ok := inside.CheckCommand(n.expect, n.limits, pid)
+	for i, d := range found {
+		found[i].Refuse = false // it runs
+		go say("the image's entrypoint has changed what the plan asks: " + d.String())
+	}
+	n.differences = append(n.differences, found...)
+	return ok
 }
 
 // cannotStart reports a command that was found and could not be executed.
@@ -113,11 +139,12 @@ func (n *initProcess) ended(status syscall.WaitStatus, timedOut bool) int {
 	now := time.Now()
 	// First of all: what else runs in the container goes on counting.
 	counters := inside.ReadCounters()
+	changed := inside.Changed(n.limits, inside.Read(n.expect, nil))
 	r := inside.Report{
 		Version: inside.Version, Run: n.expect.Run,
 		Reason: inside.ReasonExited, ExitCode: status.ExitStatus(),
 		Started: n.start.UTC(), Ended: now.UTC(), Duration: plan.Duration(now.Sub(n.start)),
-		Differences: n.differences, Early: n.early, Usage: usage(), Counters: counters,
+		Differences: n.differences, Changed: changed, Early: n.early, Usage: usage(), Counters: counters,
 	}
 	if status.Signaled() {
 		r.Reason = inside.ReasonSignaled

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"crun.dev/crun/run/plan"
 )
@@ -45,6 +46,10 @@ func Check(e Expectation, l Limits) []Difference {
 	c.gpus(e.GPUs, l.Devices)
 	c.id("uid", e.UID, l.UID)
 	c.id("gid", e.GID, l.GID)
+	c.groups(e.Groups, l)
+	if e.NoNetwork && len(l.Routes) > 0 {
+		c.add("network", plan.NetworkNone, "reached by "+strings.Join(l.Routes, ", "), true)
+	}
 	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
 		if asked, found := e.Env[name], l.Env[name]; asked != found {
 			c.add("env."+name, strconv.Quote(asked), strconv.Quote(found), true)
@@ -213,6 +218,20 @@ func (c *checker) gpus(asked *int, devices []string) {
 func (c *checker) id(field string, asked *uint32, found uint32) {
 	if asked != nil && *asked != found {
 		c.add(field, strconv.FormatUint(uint64(*asked), 10), strconv.FormatUint(uint64(found), 10), true)
+	}
+}
+
+// groups asks for those that the caller has: without one, folders of a group
+// cannot be written.
+func (c *checker) groups(asked []uint32, l Limits) {
+	var missing []string
+	for _, gid := range asked {
+		if gid != l.GID && !slices.Contains(l.Groups, gid) {
+			missing = append(missing, strconv.FormatUint(uint64(gid), 10))
+		}
+	}
+	if len(missing) > 0 {
+		c.add("groups", "with "+strings.Join(missing, ", "), fmt.Sprint(l.Groups), true)
 	}
 }
 

@@ -105,6 +105,9 @@ func TestCheck(t *testing.T) {
 			e.GPUs, l.Devices = ptr(2), []string{"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia-uvm"}
 		}, ""},
 		{"GPU below WSL", func(e *Expectation, l *Limits) { e.GPUs, l.Devices = ptr(1), []string{"/dev/dxg"} }, ""},
+		{"groups", func(e *Expectation, l *Limits) { e.Groups, l.Groups = []uint32{44, 100, 7}, []uint32{7} }, "refuse: groups is [7], not with 44"},
+		{"network", func(e *Expectation, l *Limits) { e.NoNetwork, l.Routes = true, []string{"eth0"} }, "refuse: network is reached by eth0, not none"},
+		{"no network", func(e *Expectation, l *Limits) { e.NoNetwork = true }, ""},
 		{"uid", func(e *Expectation, l *Limits) { l.UID = 0 }, "refuse: uid is 0, not 1000"},
 		{"env", func(e *Expectation, l *Limits) { l.Env["OMP_NUM_THREADS"] = "64" }, `refuse: env.OMP_NUM_THREADS is "64", not "2"`},
 	} {

@@ -55,6 +55,10 @@ func Expect(p *plan.Plan) Expectation {
 	}
 	e.OOMScoreAdj = process.OOMScoreAdj
 	user := process.User
+	e.Groups, e.NoNetwork = user.AdditionalGids, p.Network == plan.NetworkNone
+	if p.Entrypoint > 0 && p.Entrypoint < len(process.Args) {
+		e.Command = process.Args[p.Entrypoint:]
+	}
 	e.UID, e.GID, e.Umask = &user.UID, &user.GID, user.Umask
 	for _, name := range watchedEnv() {
 		if name == plan.GPUVar && p.GPUs != nil && p.GPUs.Driver == "nvidia" {

@@ -74,6 +74,14 @@ type Expectation struct {
 	UID *uint32           `json:"uid,omitempty"`
 	GID *uint32           `json:"gid,omitempty"`
 
+	// Groups are gids that the process must have beside GID.
+	Groups []uint32 `json:"groups,omitempty"`
+	// NoNetwork says that nothing but the container itself may be reached.
+	NoNetwork bool `json:"no_network,omitempty"`
+	// Command is the user's part of the command line where an entrypoint of the
+	// image stands before it, which may change what the command gets.
+	Command []string `json:"command,omitempty"`
+
 	// Strict makes a limit that is lower than asked a reason to refuse.
 	Strict bool `json:"strict,omitempty"`
 
@@ -121,6 +129,9 @@ type Limits struct {
 	UID    uint32   `json:"uid"`
 	GID    uint32   `json:"gid"`
 	Groups []uint32 `json:"groups,omitempty"`
+	// Routes are the network interfaces that something is reached by, lo not
+	// counted.
+	Routes []string `json:"routes,omitempty"`
 	// Env are the variables of the expectation and those for threads.
 	Env map[string]string `json:"env,omitempty"`
 }
@@ -186,6 +197,9 @@ type Report struct {
 	Duration plan.Duration `json:"duration"` // by the monotonic clock
 
 	Differences []Difference `json:"differences,omitempty"`
+	// Changed are limits that were others at the end than at the start: Asked is
+	// what was held at the start, Effective at the end.
+	Changed []Difference `json:"changed,omitempty"`
 	// Early are the signals that init has sent before a limit was reached.
 	Early    []EarlySignal `json:"early,omitempty"`
 	Usage    *Usage        `json:"usage,omitempty"`

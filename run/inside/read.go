@@ -31,14 +31,43 @@ func Read(e Expectation, environ []string) Limits {
 			l.Groups = append(l.Groups, uint32(g))
 		}
 	}
-	l.Env = map[string]string{}
+	l.Routes = readRoutes("/proc/self")
+	l.Env = watched(e, environ)
+	return l
+}
+
+// watched picks the variables that decide whether a limit works.
+func watched(e Expectation, environ []string) map[string]string {
+	env := map[string]string{}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		if _, asked := e.Env[name]; asked || slices.Contains(watchedEnv(), name) {
-			l.Env[name] = value
+			env[name] = value
 		}
 	}
-	return l
+	return env
+}
+
+// readRoutes names the interfaces of the routes of a process, but lo, each
+// once. The first field of a line of net/route is the interface, the last one
+// of a line of net/ipv6_route.
+func readRoutes(process string) (names []string) {
+	add := func(name string) {
+		if name != "lo" && name != "Iface" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for line := range strings.Lines(readText(process, "net/route")) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			add(fields[0])
+		}
+	}
+	for line := range strings.Lines(readText(process, "net/ipv6_route")) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			add(fields[len(fields)-1])
+		}
+	}
+	return names
 }
 
 // MemoryMeter gives a function that reads how much memory the run holds, in

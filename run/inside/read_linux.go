@@ -17,11 +17,14 @@ var rlimitNumbers = map[string]int{
 }
 
 // readProcess reads what belongs to the process and not to its cgroup.
-func readProcess(l *Limits) {
+func readProcess(l *Limits) { readProcessOf(0, l) }
+
+// readProcessOf does so of the process pid; 0 is the calling one.
+func readProcessOf(pid int, l *Limits) {
 	l.Rlimits = map[string]Rlimit{}
 	for name, number := range rlimitNumbers {
 		var r unix.Rlimit
-		if unix.Getrlimit(number, &r) == nil {
+		if unix.Prlimit(pid, number, nil, &r) == nil {
 			soft := clamp(r.Cur)
 			l.Rlimits[name] = Rlimit{Soft: &soft, Hard: clamp(r.Max)}
 		}
@@ -30,7 +33,7 @@ func readProcess(l *Limits) {
 	// The affinity, not the group's file: it is what the process can use, and
 	// the kernel keeps it within the group's CPUs.
 	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) == nil {
+	if unix.SchedGetaffinity(pid, &set) == nil {
 		var cpus []int
 		for n := 0; len(cpus) < set.Count(); n++ {
 			if set.IsSet(n) {

@@ -229,6 +229,9 @@ func (o *Owner) readReport(r *inside.Report) {
 		attrs := map[string]string{"signal": e.Signal, "limit": e.Limit, "reason": e.Reason, "pids": strings.Trim(fmt.Sprint(e.PIDs), "[]")}
 		o.Record.AddEvent(record.Event{Time: e.Time, By: "init", What: "early signal", Attrs: attrs})
 	}
+	for _, d := range r.Changed {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s was %s at the start and is %s at the end: it was changed from outside while the run lasted", d.Field, d.Asked, d.Effective))
+	}
 	s.Signal = r.Signal
 	s.TimedOut = r.Reason == inside.ReasonTimeLimit
 	switch r.Reason {

@@ -230,6 +230,7 @@ func (m *maker) command() {
 		args[0] = m.fromDir(args[0])
 	}
 	process.Args = append(slices.Clone(req.Image.Entrypoint), args...)
+	m.plan.Entrypoint = len(req.Image.Entrypoint)
 	switch {
 	case len(process.Args) == 0:
 		m.errorf("no command: name a script or a command to run")

@@ -40,6 +40,10 @@ type Plan struct {
 	// label or --dry-run: whoever creates the container adds them.
 	SecretEnv []string `json:"secret_env,omitempty"`
 
+	// Entrypoint is how many of Spec's first arguments are the image's own, in
+	// front of the command.
+	Entrypoint int `json:"entrypoint,omitempty"`
+
 	// Interactive keeps the command's stdin open for the caller's.
 	Interactive bool `json:"interactive,omitempty"`
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -181,6 +182,11 @@ func heldLimits(l *inside.Limits) map[string]string {
 	}
 	for name, value := range l.Env {
 		held["env."+name] = value
+	}
+	if len(l.Routes) > 0 {
+		held["network"] = "reached by " + strings.Join(l.Routes, ", ")
+	} else {
+		held["network"] = plan.NetworkNone
 	}
 	held["user"] = fmt.Sprintf("%d:%d", l.UID, l.GID)
 	held["gpus"] = "none"
