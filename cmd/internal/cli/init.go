@@ -28,8 +28,9 @@ func newInitCmd(app *App) *cobra.Command {
 	var o initOptions
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Write an environment.yml, from a conda environment or as a start",
-		Long: `Write an environment.yml.
+		Short: "Write environment.yml, profiles.yaml and crun.mk, from a conda environment or as a start",
+		Long: `Write what a project needs: environment.yml (packages), profiles.yaml (limits of
+its runs) and crun.mk (targets for make: image, train, shell, why, clean).
 
 With --from-conda: what a person would write for a conda environment that is on
 this machine. It asks for what conda and pip were asked for and for what nothing
@@ -39,7 +40,9 @@ needed.
 
 Without it: the few lines that an image with PyTorch starts from.
 
-A file that is there is not overwritten, unless --force says so.`,
+A file that is there stays as it is. --force writes over it: with --from-conda or
+-f over the environment file alone, without them over all three. -f FILE of
+another name than environment.yml writes that file alone.`,
 		Example: `  crun init --from-conda train
   crun init --from-conda ~/miniconda3/envs/train --dry-run
   crun init --from-conda train -f gpu.yml
@@ -55,8 +58,8 @@ A file that is there is not overwritten, unless --force says so.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.fromConda, "from-conda", "", "read the conda environment of this `NAME`, or in this folder")
 	flags.StringVarP(&o.file, "file", "f", "", "write this `FILE`, or environment.yml in this folder")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "print the file, and write nothing")
-	flags.BoolVar(&o.force, "force", false, "write over a file that is there")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print the files, and write nothing")
+	flags.BoolVar(&o.force, "force", false, "write over what is there")
 	_ = cmd.RegisterFlagCompletionFunc("from-conda", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, found := range app.condaMachine().List() {
@@ -73,6 +76,15 @@ func (app *App) condaMachine() condaprefix.Machine {
 
 func (app *App) init(o initOptions) error {
 	file, err := app.initFile(o)
+	// Without a word about the environment the one that is there is what the
+	// others are for.
+	plain := o.fromConda == "" && o.file == ""
+	var exists *existsError
+	others := app.companions(file)
+	if errors.As(err, &exists) && plain && slices.ContainsFunc(others, func(c companion) bool { return !c.there }) {
+		app.note("%s stays as it is", exists.file)
+		return app.writeCompanions(filepath.Dir(file), others, false)
+	}
 	if err != nil {
 		return err
 	}
@@ -95,6 +107,11 @@ func (app *App) init(o initOptions) error {
 		if _, err := app.Out.Write(data); err != nil {
 			return err
 		}
+		if plain {
+			if err := app.printCompanions(others, o.force); err != nil {
+				return err
+			}
+		}
 		app.note("%s; nothing is written", said)
 	} else {
 		write := atomicfile.Create
@@ -102,11 +119,14 @@ func (app *App) init(o initOptions) error {
 			write = atomicfile.Replace
 		}
 		if err := write(app.rel(file), data, 0o644); errors.Is(err, fs.ErrExist) {
-			return existsError(file)
+			return &existsError{file}
 		} else if err != nil {
 			return err
 		}
 		app.note("%s; written to %s", said, file)
+		if err := app.writeCompanions(filepath.Dir(file), others, o.force && plain); err != nil {
+			return err
+		}
 	}
 	for _, note := range notes {
 		app.note("%s", note)
@@ -118,8 +138,11 @@ func (app *App) init(o initOptions) error {
 	return nil
 }
 
-func existsError(file string) error {
-	return fmt.Errorf("%s is there already and stays as it is; name another file with -f, or write over it with --force", file)
+// existsError says that a file is there already.
+type existsError struct{ file string }
+
+func (e *existsError) Error() string {
+	return e.file + " is there already and stays as it is; name another file with -f, or write over it with --force"
 }
 
 // initFile gives the file to write, and refuses one that is there, or a second
@@ -138,12 +161,12 @@ func (app *App) initFile(o initOptions) (string, error) {
 		return file, nil
 	}
 	if _, err := os.Lstat(app.rel(file)); err == nil {
-		return "", existsError(file)
+		return file, &existsError{file}
 	}
 	dir := filepath.Dir(file)
 	there, err := environment.Find(app.rel(dir))
 	if err == nil && slices.Contains(environment.Names, filepath.Base(file)) && slices.Contains(environment.Names, filepath.Base(there)) {
-		return "", existsError(filepath.Join(dir, filepath.Base(there)))
+		return file, &existsError{filepath.Join(dir, filepath.Base(there))}
 	}
 	return file, nil
 }

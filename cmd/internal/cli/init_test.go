@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +95,7 @@ func TestInitStart(t *testing.T) {
 			writeFiles(t, dir, map[string]string{"README": ""})
 			writeFiles(t, dir, files)
 			code, stdout, stderr := runIn(t, dir, map[string]string{"CONDA_DEFAULT_ENV": "train"}, "init")
-			if code != 0 || stdout != "" || !strings.Contains(stderr, "written to environment.yml\ncrun: the conda environment train is active; crun init --from-conda train ") {
+			if code != 0 || stdout != "" || !strings.Contains(stderr, "written to environment.yml\n") || !strings.Contains(stderr, "\ncrun: the conda environment train is active; crun init --from-conda train ") {
 				t.Errorf("%d, %q, %q", code, stdout, stderr)
 			}
 			data, err := os.ReadFile(filepath.Join(dir, "environment.yml"))
@@ -108,5 +110,110 @@ func TestInitStart(t *testing.T) {
 				t.Errorf("%s", data)
 			}
 		})
+	}
+}
+
+// What is there stays, and what is missing is written beside it.
+func TestInitProject(t *testing.T) {
+	vars := map[string]string{}
+	for _, test := range []struct {
+		name           string
+		there          []string // files with "mine\n" in them
+		args           []string
+		code           int
+		written        []string
+		stderr, stdout string
+	}{
+		{name: "all", written: []string{"environment.yml", "profiles.yaml", "crun.mk"}, stderr: "write this line into the Makefile: include crun.mk"},
+		{name: "beside an environment", there: []string{"environment.yaml"}, written: []string{"profiles.yaml", "crun.mk"}, stderr: "environment.yaml stays as it is"},
+		{name: "one is missing", there: []string{"environment.yml", "profiles.yaml"}, written: []string{"crun.mk"}, stderr: "profiles.yaml stays as it is"},
+		{name: "none is missing", there: []string{"environment.yml", "profiles.yaml", "crun.mk"}, code: 1, stderr: "environment.yml is there already and stays as it is"},
+		{name: "force", there: []string{"environment.yml", "profiles.yaml", "crun.mk"}, args: []string{"--force"}, written: []string{"environment.yml", "profiles.yaml", "crun.mk"}},
+		{name: "force of one", there: []string{"environment.yml", "profiles.yaml"}, args: []string{"--force", "-f", "environment.yml"}, written: []string{"environment.yml", "crun.mk"}},
+		{name: "a second environment", args: []string{"-f", "gpu.yml"}, written: []string{"gpu.yml"}},
+		{name: "dry run", there: []string{"crun.mk"}, args: []string{"--dry-run"}, stdout: "\n# profiles.yaml:\n\n# Limits for the runs", stderr: "nothing is written"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, name := range test.there {
+				writeFiles(t, dir, map[string]string{name: "mine\n"})
+			}
+			code, stdout, stderr := runIn(t, dir, vars, append([]string{"init"}, test.args...)...)
+			if code != test.code || !strings.Contains(stderr, test.stderr) || !strings.Contains(stdout, test.stdout) {
+				t.Errorf("%d, %q, %q", code, stdout, stderr)
+			}
+			for _, name := range []string{"environment.yml", "environment.yaml", "profiles.yaml", "crun.mk", "gpu.yml"} {
+				data, err := os.ReadFile(filepath.Join(dir, name))
+				written := err == nil && string(data) != "mine\n"
+				if written != slices.Contains(test.written, name) {
+					t.Errorf("%s: written %v", name, written)
+				}
+				if slices.Contains(test.there, name) && err != nil {
+					t.Errorf("%s is gone", name)
+				}
+			}
+		})
+	}
+}
+
+// The limits are valid, and those that runs take.
+func TestInitProfiles(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{".git/HEAD": ""})
+	runIn(t, dir, nil, "init")
+	code, stdout, stderr := runIn(t, dir, nil, "profiles", "validate", "profiles.yaml")
+	if code != 0 {
+		t.Errorf("%d, %q, %q", code, stdout, stderr)
+	}
+	code, stdout, stderr = runIn(t, dir, nil, "profiles", "show", "train")
+	if code != 0 || !strings.Contains(stdout, "1/4") {
+		t.Errorf("%d, %q, %q", code, stdout, stderr)
+	}
+}
+
+// The targets call crun with each word whole, whatever it holds.
+func TestInitMake(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Fatal("make is needed, as for everything here")
+	}
+	dir := filepath.Join(t.TempDir(), "my repo; it's")
+	said := filepath.Join(dir, "said")
+	writeFiles(t, dir, map[string]string{
+		"a bin/crun": "#!/bin/sh\nfor word in \"$@\"; do printf '[%s]' \"$word\"; done >> ./said; echo >> ./said\n" +
+			"test \"$1\" != ps || printf 'NAME  ID\\nold-1  x\\ntrain-2  y\\n'\n",
+		"Makefile": "CRUN = ./a bin/crun\nSCRIPT = src/my $$HOME 'train'.py\ninclude crun.mk\nmine:\n\t@echo mine\n",
+		"prefixed": "CRUN = ./a bin/crun\nCRUN_PREFIX = crun-\ninclude crun.mk\ntrain:\n\t@echo mine\n",
+	})
+	if err := os.Chmod(filepath.Join(dir, "a bin/crun"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runIn(t, dir, nil, "init"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, test := range []struct {
+		args   []string
+		said   string
+		output string
+	}{
+		{[]string{"image"}, "[build]\n", ""},
+		{[]string{"train"}, "[run][--][src/my $HOME 'train'.py]\n", ""},
+		{[]string{"train", "ARGS=--epochs 3 'a b'", "PROFILE=it's", "CRUN_FLAGS=--gpus 1"}, "[run][--profile][it's][--gpus][1][--][src/my $HOME 'train'.py][--epochs][3][a b]\n", ""},
+		{[]string{"shell"}, "[run][--][bash]\n", ""},
+		{[]string{"why"}, "[ps][-a]\n[inspect][train-2]\n[logs][--tail][20][train-2]\n", ""},
+		{[]string{"why", "RUN=old-1"}, "[inspect][old-1]\n[logs][--tail][20][old-1]\n", ""},
+		{[]string{"clean"}, "[prune]\n", ""},
+		{nil, "", "mine\n"}, // the Makefile's own first target is the default
+		{[]string{"-f", "prefixed"}, "", "mine\n"},
+		{[]string{"-f", "prefixed", "crun-train"}, "[run][--][train.py]\n", ""},
+		{[]string{"-f", "crun.mk", "train", "CRUN=./a bin/crun"}, "[run][--][train.py]\n", ""},
+	} {
+		os.Remove(said)
+		cmd := exec.Command("make", append([]string{"-s", "--no-print-directory"}, test.args...)...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		got, _ := os.ReadFile(said)
+		if err != nil || string(got) != test.said || test.output != "" && string(out) != test.output || strings.Contains(string(out), "warning") {
+			t.Errorf("make %q: %v\n%s\nsaid %q, want %q", test.args, err, out, got, test.said)
+		}
 	}
 }
