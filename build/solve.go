@@ -167,7 +167,7 @@ func (b *builder) solvePip(ctx context.Context, l *lock.Lock, k kept) error {
 	for _, d := range l.Pip {
 		if err := d.Check(); err != nil && d.URL != "" {
 			return fmt.Errorf("%s: %s, which a folder or another package asks for, %w\n"+
-				"take the secret out of the address there, and give a login by ~/.netrc or --secret id=netrc,...",
+				"take the secret out of the address there, and give a login by ~/.netrc or --secret id=netrc",
 				p.File, d.Name, err)
 		}
 	}

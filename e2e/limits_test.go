@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,7 +39,9 @@ func (e *falseEngine) serve(t *testing.T) string {
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "docker"})
-	proxy.Transport = &http.Transport{Dial: func(_, _ string) (net.Conn, error) { return net.Dial("unix", "/var/run/docker.sock") }}
+	proxy.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", "/var/run/docker.sock")
+	}}
 	proxy.FlushInterval = -1
 	proxy.ErrorLog = nil
 	started := regexp.MustCompile(`/containers/([0-9a-f]+)/start$`)

@@ -136,15 +136,16 @@ func (d Distribution) Check() error {
 
 // first is the first problem by its field's own name.
 func (c *checker) first() error {
-	for _, p := range c.problems {
-		for _, step := range slices.Backward(p.path) {
-			if name, ok := step.(string); ok && name != "" {
-				return fmt.Errorf("has the field %s, which %s", name, p.message)
-			}
-		}
-		return errors.New(p.message)
+	if len(c.problems) == 0 {
+		return nil
 	}
-	return nil
+	p := c.problems[0]
+	for _, step := range slices.Backward(p.path) {
+		if name, ok := step.(string); ok && name != "" {
+			return fmt.Errorf("has the field %s, which %s", name, p.message)
+		}
+	}
+	return errors.New(p.message)
 }
 
 func (c *checker) base(b Base) {
