@@ -37,6 +37,9 @@ func run(args []string) int {
 	if n.expect.Umask != nil {
 		syscall.Umask(int(*n.expect.Umask))
 	}
+	if home := os.Getenv("HOME"); home != "" {
+		_ = os.MkdirAll(home, 0o700) // on another machine's /tmp; elsewhere it is there
+	}
 	inside.RaiseSoft(n.expect)
 	n.limits = inside.Read(n.expect, os.Environ())
 	n.write(inside.LimitsPath, n.limits)

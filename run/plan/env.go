@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,8 +68,11 @@ func (m *maker) environment() {
 		m.setEnv(GPUVar, "void", "gpus")
 	}
 
+	m.places()
+
 	user := slices.Concat(m.req.Limits.Env, m.req.Env)
 	m.defaults(user)
+	m.hostEnv(user)
 	for i, v := range user {
 		origin := m.req.Origin["env."+v.Name]
 		if origin == "" || i >= len(m.req.Limits.Env) {
@@ -90,6 +94,39 @@ func (m *maker) environment() {
 func (m *maker) setEnv(name, value, origin string) {
 	m.env[name] = value
 	m.origin["env."+name] = origin
+}
+
+// places points the caches of compilers and plots to the home, where they can
+// be written and are there at the next run. What an image says of them is for
+// its own user.
+func (m *maker) places() {
+	cache := TmpPath + "/.cache"
+	if home := m.plan.Account.Home; home != "" && home != "/" {
+		cache = home + "/.cache"
+	}
+	set := func(name, folder string) { m.setEnv(name, cache+folder, "home") }
+	set("XDG_CACHE_HOME", "")
+	set("MPLCONFIGDIR", "/matplotlib")
+	set("NUMBA_CACHE_DIR", "/numba")
+	set("TRITON_CACHE_DIR", "/triton")
+	set("TORCHINDUCTOR_CACHE_DIR", "/torchinductor")
+	// An extension is found by its name, the Python and the CUDA it was compiled
+	// for, and not by its torch: what another image has left would crash.
+	image := strings.TrimPrefix(cmp.Or(m.plan.Image.Lock, m.plan.Image.ID), "sha256:")
+	set("TORCH_EXTENSIONS_DIR", "/torch_extensions/"+image[:min(12, len(image))])
+}
+
+// hostEnv sets what the user, who comes after, does not.
+func (m *maker) hostEnv(user []EnvVar) {
+	for _, v := range m.req.HostEnv {
+		if slices.ContainsFunc(user, func(u EnvVar) bool { return u.Name == v.Name }) {
+			continue
+		}
+		if _, ok := m.env[v.Name]; ok && v.Weak {
+			continue
+		}
+		m.userEnv(v.EnvVar, v.Origin)
+	}
 }
 
 // userEnv sets a variable of the profile or of the command line.

@@ -195,8 +195,15 @@ func (m *maker) account() {
 	m.plan.Spec.Process.User = user
 }
 
+// remoteHome is HOME on another machine, where crun makes no folders: init
+// makes it, and it is gone with the run.
+const remoteHome = TmpPath + "/home"
+
 // home is HOME in the run: a folder of the host at its own path.
 func (m *maker) home() string {
+	if h := m.req.Limits.Home; m.req.Host.Remote && m.req.HomeDir != "" && (h == nil || *h == HomeOwn) {
+		return remoteHome
+	}
 	if h := m.req.Limits.Home; h != nil && *h == HomeMine || m.req.HomeDir == "" {
 		return m.req.Account.Home
 	}

@@ -24,7 +24,9 @@ func (m *maker) mounts() {
 		m.bind(Mount{Source: req.Project, Target: req.Project})
 	}
 	// HOME of the caller may be the project itself, and may be nowhere.
-	if home := m.home(); home != "" && home != "/" && home != req.Project {
+	if home := m.home(); home == remoteHome {
+		m.warnf("the engine is on another machine, where crun keeps no home for runs: HOME is %s there, and gone with the run", home)
+	} else if home != "" && home != "/" && home != req.Project {
 		m.bind(Mount{Source: home, Target: home})
 	}
 	for _, mount := range req.Mounts {

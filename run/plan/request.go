@@ -52,6 +52,10 @@ type Request struct {
 	// over the profile's and the image's.
 	Env []EnvVar
 
+	// HostEnv are variables for the host's sake: its time zone, where its caches
+	// lie, the caller's credentials. The profile's and the command line's win.
+	HostEnv []HostVar
+
 	TTY         bool
 	Interactive bool
 	Ports       []Port
@@ -168,6 +172,13 @@ type EnvVar struct {
 	// FromHost says that the value is the caller's: it is a secret, the plan
 	// keeps the name alone, and Value is not read.
 	FromHost bool
+}
+
+// HostVar is a variable that crun sets by itself for the host's sake.
+type HostVar struct {
+	EnvVar
+	Weak   bool   // the image's value is kept
+	Origin string // for people
 }
 
 // Mount shows a file or folder of the host in the container.

@@ -106,6 +106,48 @@ func TestThreadsOfRanks(t *testing.T) {
 	}
 }
 
+// Compilers' caches are in the home, whatever the image says, and extensions
+// apart by image; the user's word counts, and weak values give way to the image.
+func TestPlaces(t *testing.T) {
+	r := small()
+	r.Image.Env = append(r.Image.Env, "NUMBA_CACHE_DIR=/root/numba", "HF_HOME=/models", "WANDB_MODE=image")
+	r.Env = []EnvVar{{Name: "TRITON_CACHE_DIR", Value: "/mine"}, {Name: "TZ", Value: "UTC"}}
+	r.HostEnv = []HostVar{
+		{EnvVar: EnvVar{Name: "HF_HOME", Value: "/home/ada/.cache/huggingface"}, Weak: true, Origin: "cache"},
+		{EnvVar: EnvVar{Name: "TORCH_HOME", Value: "/home/ada/.cache/torch"}, Weak: true, Origin: "cache"},
+		{EnvVar: EnvVar{Name: "TZ", Value: "Asia/Kathmandu"}, Weak: true, Origin: "zone"},
+		{EnvVar: EnvVar{Name: "WANDB_MODE", FromHost: true}, Origin: "caller"},
+	}
+	p, _ := mustMake(t, r)
+	home := r.HomeDir
+	for name, want := range map[string]string{
+		"XDG_CACHE_HOME": home + "/.cache", "NUMBA_CACHE_DIR": home + "/.cache/numba", "TRITON_CACHE_DIR": "/mine",
+		"TORCH_EXTENSIONS_DIR": home + "/.cache/torch_extensions/beef", "HF_HOME": "/models", "TORCH_HOME": "/home/ada/.cache/torch",
+		"TZ": "UTC", "WANDB_MODE": "",
+	} {
+		if got, _ := p.Getenv(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if !slices.Equal(p.SecretEnv, []string{"WANDB_MODE"}) || p.Origin["env.WANDB_MODE"] != "caller" {
+		t.Errorf("secrets %v, from %q", p.SecretEnv, p.Origin["env.WANDB_MODE"])
+	}
+}
+
+func TestHomeOfARemoteEngine(t *testing.T) {
+	r := small()
+	r.Host.Remote = true
+	p, warnings := mustMake(t, r)
+	if home, _ := p.Getenv("HOME"); home != "/tmp/home" || !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "HOME is /tmp/home there") }) {
+		t.Errorf("HOME is %q, with %q", home, warnings)
+	}
+	for _, m := range p.Spec.Mounts {
+		if m.Source == r.HomeDir {
+			t.Errorf("%s is mounted", m.Source)
+		}
+	}
+}
+
 // Of what is lowered the plan keeps what was asked.
 func TestAsked(t *testing.T) {
 	r := small()

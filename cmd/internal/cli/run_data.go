@@ -47,8 +47,13 @@ func (app *App) showData(j *job, request *plan.Request, machine *config.Config, 
 	if !slices.Contains(j.options.data, noData) {
 		j.warnings = append(j.warnings, addRoots(request, machine, facts)...)
 	}
+	app.passHost(j, request, machine)
+	app.showZone(request, facts)
 	if facts.Remote {
 		return nil
+	}
+	if !machine.NoCaches {
+		j.warnings = append(j.warnings, app.showCaches(request, daemonOf(facts))...)
 	}
 	warnings, err := app.checkData(j.options, request, facts)
 	j.warnings = append(j.warnings, warnings...)

@@ -40,6 +40,12 @@ type Config struct {
 	// paths: those of both files, where the user's decides how a path of both is
 	// mounted.
 	Data []Data
+	// Pass are the variables of the caller that every run gets, as secrets:
+	// names, or beginnings of them with a * behind. Not set (nil) is crun's own
+	// list, and an empty list none.
+	Pass []string
+	// NoCaches says that runs do not get the caller's caches of models and data.
+	NoCaches bool
 	// Patience is how long a server may send nothing before a build gives it up,
 	// in seconds, 1 to 3600; 0 means not set.
 	Patience int

@@ -58,6 +58,8 @@ func (c *Config) read(doc *yamlfile.Document) []error {
 		"ca":       r.text(&c.CA, checkBundle),
 		"scratch":  r.text(&c.Scratch, checkFolder),
 		"data":     r.data,
+		"pass":     r.pass,
+		"caches":   r.caches,
 		"patience": r.patience,
 		"engine":   r.text(&c.Engine, checkEngine),
 
