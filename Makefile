@@ -20,7 +20,7 @@ INIT_FILES := $(INIT_DIR)/crun-init-amd64 $(INIT_DIR)/crun-init-arm64
 INIT_SRC   := $(shell find cmd/crun-init run/inside run/plan -name '*.go' ! -name '*_test.go') go.mod
 LDFLAGS    := -s -w -X crun.dev/crun/cmd/internal/cli.version=$(VERSION)
 
-.PHONY: help build go-there init setup test unit e2e lint fmt demo bench test-large verify docs install uninstall clean
+.PHONY: help build go-there init setup test unit e2e lint fmt demo bench test-engines test-vm test-large verify docs install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,7 +75,13 @@ bench: build ## measure crun against plain docker, in pairs
 test-large: build ## a real CUDA build of torch, 3.7 GB of wheels, through lock, build, check and a training; needs 40 GB of disk
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config e2e/setup/bench.sh -large
 
-verify: test demo bench test-large ## everything, the slow suites too
+test-engines: build ## the scripts against Docker 26, 28 (both image stores) and Podman, as root
+	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/test-engines.sh
+
+test-vm: build ## runs in a machine with systemd and cgroup v2 (QEMU): a login that ends, a reboot, a rootless engine; as root
+	@e2e/setup/all.sh >/dev/null && e2e/setup/test-vm.sh
+
+verify: test demo bench test-engines test-vm test-large ## everything, the slow suites too
 
 docs: init ## write the man pages, the reference and the shell completions
 	$(GO) run ./cmd/internal/gendocs -out docs

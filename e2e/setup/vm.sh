@@ -26,7 +26,7 @@ build() {
   if [ ! -f "$D/root/.done" ]; then
     rm -rf "$D/root"; mkdir -p "$D/debs"
     mirror=$(debian_mirror)
-    debootstrap --variant=minbase --cache-dir="$D/debs" --include=systemd-sysv,libpam-systemd,dbus,udev,kmod,procps,iproute2,iptables,openssh-server,docker.io,apparmor,linux-image-cloud-amd64,zstd,python3-minimal,ca-certificates \
+    debootstrap --variant=minbase --cache-dir="$D/debs" --include=systemd-sysv,libpam-systemd,dbus,udev,kmod,procps,iproute2,iptables,openssh-server,docker.io,apparmor,linux-image-cloud-amd64,zstd,python3-minimal,ca-certificates,dbus-user-session,uidmap,rootlesskit,slirp4netns \
       "$SUITE" "$D/root" "$mirror" >"$D/debootstrap.log" 2>&1 || { tail "$D/debootstrap.log"; exit 1; }
     R=$D/root
     echo vm >"$R/etc/hostname"; echo '127.0.0.1 localhost vm' >"$R/etc/hosts"
@@ -38,6 +38,8 @@ build() {
     printf '[Journal]\nStorage=persistent\n' >"$R/etc/systemd/journald.conf.d/keep.conf"
     mkdir -p "$R/etc/systemd/system.conf.d"   # an emulated machine is slow
     printf '[Manager]\nDefaultTimeoutStartSec=600s\nDefaultDeviceTimeoutSec=600s\nDefaultTimeoutStopSec=60s\n' >"$R/etc/systemd/system.conf.d/slow.conf"
+    mkdir -p "$R/etc/systemd/system/user@.service.d" # what a rootless engine needs for limits to hold
+    printf '[Service]\nDelegate=cpu cpuset io memory pids\n' >"$R/etc/systemd/system/user@.service.d/delegate.conf"
     echo 'UseDNS no' >"$R/etc/ssh/sshd_config.d/vm.conf"
     chroot "$R" useradd -m -s /bin/bash -G docker tester
     for h in root home/tester; do mkdir -p "$R/$h/.ssh"; cp "$D/key.pub" "$R/$h/.ssh/authorized_keys"; chmod 700 "$R/$h/.ssh"; done
