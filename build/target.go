@@ -192,10 +192,6 @@ func (p *Project) pipRemedy(version string) string {
 	return "name another version, or build for CPUs (--cuda none)"
 }
 
-// wheelIndexes has an index for each kind of torch's wheels
-// (https://pytorch.org/get-started/previous-versions/).
-const wheelIndexes = "https://download.pytorch.org/whl/"
-
 // wheelLines are the lines of the file for a torch of PyTorch's index of that
 // tag: cu118, cpu. PyPI is asked first, so what else the file asks for stays.
 func (p *Project) wheelLines(tag, torch string) string {
@@ -203,7 +199,7 @@ func (p *Project) wheelLines(tag, torch string) string {
 	if strings.HasSuffix(p.torchPos().File, ".txt") {
 		dash = ""
 	}
-	return fmt.Sprintf(`"%s--extra-index-url %s%s" and "%s%s"`, dash, wheelIndexes, tag, dash, torch)
+	return fmt.Sprintf(`"%s--extra-index-url %s%s" and "%s%s"`, dash, cuda.WheelIndexes, tag, dash, torch)
 }
 
 // torchPos is where the file asks pip for torch.

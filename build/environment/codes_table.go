@@ -177,6 +177,14 @@ enum34 and futures even break newer ones), is another project, or does not exist
 		"https://docs.python.org/3/py-modindex.html",
 	},
 	{
+		"local-version", SeverityWarning,
+		"a build that PyPI does not have, and no index that has it is named",
+		`What stands behind "+" in a version, as in torch==1.10.0+cu113, is a build of its own. PyPI takes none of those: they are
+in an index of their makers, which "--extra-index-url" or "--find-links" has to name in the file. "conda env export" and "pip
+freeze" write such versions, but not the index. On a machine whose configuration has an index with those builds, they are found there.`,
+		"https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers and https://pytorch.org/get-started/previous-versions/",
+	},
+	{
 		"mixed-channels", SeverityWarning,
 		"conda-forge and Anaconda's defaults are both named",
 		`The two are built with different compilers and pins. Most packages work together by luck; those with C++ or MKL inside

@@ -265,7 +265,7 @@ func TestCanonical(t *testing.T) {
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Find(dir)
-	want := "no environment file in " + dir + " (looked for environment.yml, environment.yaml, env.yml, env.yaml, conda.yml, conda.yaml, conda-lock.yml, requirements.txt, pyproject.toml); write environment.yml, or name another file with -f FILE"
+	want := "no environment file in " + dir + " (looked for environment.yml, environment.yaml, env.yml, env.yaml, conda.yml, conda.yaml, conda-lock.yml, requirements.txt, pyproject.toml); crun init writes a first environment.yml, or name another file: -f FILE"
 	if err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -160,7 +160,7 @@ func (p *parser) lintOpenPython() {
 func (p *parser) hasOwnIndex() bool {
 	for _, section := range p.env.Pip {
 		for _, r := range section.Requirements {
-			if r.Kind == PipOption && r.Text != "--pre" && !strings.Contains(r.Text, "://download.pytorch.org/whl") {
+			if r.Kind == PipOption && slices.Contains(indexOptions, optionName(r.Text)) && !strings.Contains(r.Text, pytorchIndex) {
 				return true
 			}
 		}

@@ -31,14 +31,17 @@ type NotFoundError struct {
 	Dir string
 	// Others are files in Dir that may be environments under other names.
 	Others []string
+	// Flag is what stands before a file that a person names: "-f ", or nothing
+	// where the command takes files as arguments.
+	Flag string
 }
 
 func (e *NotFoundError) Error() string {
 	text := fmt.Sprintf("no environment file in %s (looked for %s)", e.Dir, strings.Join(slices.Concat(Names, OtherNames), ", "))
 	if len(e.Others) > 0 {
-		return text + "; name the one that is meant: -f " + strings.Join(e.Others, " or -f ")
+		return text + "; name the one that is meant: " + e.Flag + strings.Join(e.Others, " or "+e.Flag)
 	}
-	return text + "; write environment.yml, or name another file with -f FILE"
+	return text + "; crun init writes a first environment.yml, or name another file: " + e.Flag + "FILE"
 }
 
 // Unwrap gives fs.ErrNotExist.
@@ -58,7 +61,7 @@ func Find(dir string) (string, error) {
 			return path, nil
 		}
 	}
-	notFound := &NotFoundError{Dir: dir}
+	notFound := &NotFoundError{Dir: dir, Flag: "-f "}
 	for _, entry := range entries {
 		name := strings.ToLower(entry.Name())
 		yml := slices.Contains([]string{".yml", ".yaml"}, filepath.Ext(name))

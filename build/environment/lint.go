@@ -19,6 +19,7 @@ func (p *parser) lint() {
 	p.lintTorch()
 	p.lintPytorchChannel()
 	p.lintCUDA()
+	p.lintLocalVersions()
 	p.lintFailures()
 	p.lintPython()
 	p.lintOpenPython()

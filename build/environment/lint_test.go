@@ -147,11 +147,13 @@ func TestLintRequirements(t *testing.T) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 	for line, want := range map[string]string{
-		"\u201ctqdm\u201d": "write \"tqdm\"",
-		"pip install tqdm": "is a command; write its packages alone, one a line",
-		"tqdm>=1\uff0c<2":  "only looks like ,",
+		"\u201ctqdm\u201d":    "write \"tqdm\"",
+		"pip install tqdm":    "is a command; write its packages alone, one a line",
+		"torch==1.12.1+cu113": `add "--extra-index-url https://download.pytorch.org/whl/cu113" above it, or take "+cu113" out`,
+		"torch==1.9.1+cu111":  `add "--find-links https://download.pytorch.org/whl/torch_stable.html" above it`,
+		"tqdm>=1\uff0c<2":     "only looks like ,",
 	} {
-		findings, err := Lint([]byte(line+"\n"), opts)
+		findings, err := Lint([]byte(line+"\n"), Options{File: "requirements.txt", Python: "3.9"})
 		if err != nil || len(findings) == 0 || !strings.Contains(findings[0].Message, want) {
 			t.Errorf("%s: %v, %v", line, findings, err)
 		}

@@ -139,6 +139,13 @@ def provided(run, name):
 
 
 def guess(name, known):
+    """Words that name the package of known that was probably meant, or none."""
+    # libgl2: libgl1 is the same library, libtogl2 another one.
+    stem = name.rstrip("0123456789.-")
+    numbers = {other: other.removeprefix(stem) for other in known if other.startswith(stem)}
+    family = [other for other, number in numbers.items() if not number.strip("0123456789.-")]
+    if stem and family:
+        return f" (did you mean {difflib.get_close_matches(name, sorted(family), 1, 0)[0]}?)"
     near = difflib.get_close_matches(name, known, 1, 0.75)
     return f" (did you mean {near[0]}?)" if near else ""
 

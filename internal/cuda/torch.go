@@ -57,6 +57,21 @@ func Published(torch string) []Version {
 	return nil
 }
 
+// WheelIndexes is where PyTorch publishes wheels for each kind: whl/cu118, whl/cpu.
+// torch_stable.html lists those of the releases before 1.11, for which the page
+// below gives "-f", and "--extra-index-url" for later ones.
+// https://pytorch.org/get-started/previous-versions/
+const WheelIndexes = "https://download.pytorch.org/whl/"
+
+// IndexLine is the line of a requirements file that makes pip find the build
+// ("cu118", "cpu") of a release of torch ("2.4.1").
+func IndexLine(torch, build string) string {
+	if olderThan(torch, "1.11") {
+		return "--find-links " + WheelIndexes + "torch_stable.html"
+	}
+	return "--extra-index-url " + WheelIndexes + build
+}
+
 // OnPyPI is the CUDA of torch's wheels for x86-64 on PyPI; zero where the table
 // lacks the release.
 func OnPyPI(torch string) Version {

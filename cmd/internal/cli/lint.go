@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,7 +175,7 @@ func (app *App) lintFile(ctx context.Context, path string, options build.Options
 		findings, err := build.LintText(text, environment.Stdin, options)
 		return environment.Stdin, findings, err
 	}
-	file, err := build.FindFile(app.rel(path))
+	file, err := app.findArgument(path)
 	if err != nil {
 		return "", nil, err
 	}
@@ -186,6 +187,16 @@ func (app *App) lintFile(ctx context.Context, path string, options build.Options
 	}
 	findings, err := build.Lint(file, options)
 	return file, findings, err
+}
+
+// findArgument finds the file that an argument names.
+func (app *App) findArgument(path string) (string, error) {
+	file, err := build.FindFile(app.rel(path))
+	var notFound *environment.NotFoundError
+	if errors.As(err, &notFound) {
+		notFound.Flag = "" // files are arguments here
+	}
+	return file, err
 }
 
 // explainCode prints what a code means.

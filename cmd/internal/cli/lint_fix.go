@@ -57,7 +57,7 @@ func (app *App) fixFiles(o lintOptions) error {
 // fixFile makes the safe fixes of the file that path names, or with --dry-run
 // prints them, and says what they are.
 func (app *App) fixFile(path string, o lintOptions) (string, *environment.Fixed, error) {
-	file, err := build.FindFile(app.rel(path))
+	file, err := app.findArgument(path)
 	if err != nil {
 		return "", nil, err
 	}

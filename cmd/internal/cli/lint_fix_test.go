@@ -118,7 +118,7 @@ func TestLintFixRefusals(t *testing.T) {
 		{[]string{"--fix", "-"}, 2, "--fix changes files, and - is standard input; name the file"},
 		{[]string{"--dry-run"}, 2, "--dry-run shows what --fix would change; give both"},
 		{[]string{"--fix", "none.yml"}, 1, "none.yml: there is no such file"},
-		{[]string{"--fix", "d"}, 1, "no environment file in "},
+		{[]string{"--fix", "d"}, 1, "crun init writes a first environment.yml, or name another file: FILE\n"},
 	} {
 		code, _, stderr := runIn(t, dir, nil, append([]string{"lint"}, test.args...)...)
 		if code != test.code || !strings.Contains(stderr, test.err) {
