@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"crun.dev/crun/internal/shellword"
 	"crun.dev/crun/run/plan"
 	"crun.dev/crun/run/precheck"
 )
@@ -80,8 +81,8 @@ func (d *lines) folders(m *Machine) {
 	for _, f := range m.Folders {
 		switch {
 		case f.Open != 0:
-			d.add(f.What, Warning, fmt.Sprintf("%s can be read by others (mode %03o)", f.Path, f.Open), "chmod go-rwx "+quote(f.Path))
-			d.fix(&Fix{Say: "chmod go-rwx " + quote(f.Path), Path: f.Path, Mode: f.Open &^ 0o077})
+			d.add(f.What, Warning, fmt.Sprintf("%s can be read by others (mode %03o)", f.Path, f.Open), "chmod go-rwx "+shellword.Quote(f.Path))
+			d.fix(&Fix{Say: "chmod go-rwx " + shellword.Quote(f.Path), Path: f.Path, Mode: f.Open &^ 0o077})
 		case f.FS == "":
 			d.add(f.What, OK, f.Path, "")
 		case f.What == "records":
@@ -176,13 +177,13 @@ func (d *lines) people(f Facts) {
 	case slices.Contains(m.Groups, "adm") || slices.Contains(m.Groups, "systemd-journal"):
 		d.add("dmesg", OK, "dmesg is root's alone; journalctl -k tells the kernel's messages", "")
 	default:
-		d.add("dmesg", Warning, "the kernel's messages are root's alone: whom it ended when memory was short is seen less well", "usermod -aG systemd-journal "+quote(m.User)+", or for everybody: sysctl -w kernel.dmesg_restrict=0")
+		d.add("dmesg", Warning, "the kernel's messages are root's alone: whom it ended when memory was short is seen less well", "usermod -aG systemd-journal "+shellword.Quote(m.User)+", or for everybody: sysctl -w kernel.dmesg_restrict=0")
 	}
 	switch {
 	case !m.Systemd:
 	case m.KillUserProcesses == "yes" && !m.Linger && m.UID != 0:
-		d.add("logout", Warning, "logind ends your processes when you log out: those that watch runs too (the next crun command takes the runs up again)", "loginctl enable-linger "+quote(m.User))
-		d.fix(&Fix{Say: "loginctl enable-linger " + quote(m.User), Command: []string{"loginctl", "enable-linger", m.User}})
+		d.add("logout", Warning, "logind ends your processes when you log out: those that watch runs too (the next crun command takes the runs up again)", "loginctl enable-linger "+shellword.Quote(m.User))
+		d.fix(&Fix{Say: "loginctl enable-linger " + shellword.Quote(m.User), Command: []string{"loginctl", "enable-linger", m.User}})
 	case m.KillUserProcesses == "yes":
 		d.add("logout", OK, "logind ends processes of users who log out, and not yours", "")
 	case m.KillUserProcesses == "no":
@@ -226,14 +227,4 @@ func (d *lines) clock(f Facts) {
 	default:
 		d.add("clock", OK, "is kept by a time server", "")
 	}
-}
-
-// quote makes a word of the shell of text.
-func quote(text string) string {
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@,", r)
-	}) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

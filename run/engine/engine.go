@@ -57,6 +57,13 @@ type Engine interface {
 	Close() error
 }
 
+// Exporter is an Engine that can give an image's files.
+type Exporter interface {
+	// Export gives the image of p as a tar, with files put into it. Closing it
+	// removes what was made for it.
+	Export(ctx context.Context, p *plan.Plan, files []File) (io.ReadCloser, error)
+}
+
 // Errors that callers tell apart. Their messages already hold the remedy.
 var (
 	ErrNotFound    = errors.New("not found")

@@ -17,6 +17,7 @@ import (
 	"crun.dev/crun/cmd/internal/config"
 	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/nvidia"
+	"crun.dev/crun/internal/shellword"
 	"crun.dev/crun/run/doctor"
 	"crun.dev/crun/run/engine"
 	"crun.dev/crun/run/precheck"
@@ -113,7 +114,7 @@ func (x *examination) files() {
 		if err != nil || !credentials.MatchString(string(data)) || info.Mode().Perm()&0o004 == 0 {
 			continue
 		}
-		fix := &doctor.Fix{Say: "chmod o-rwx " + name, Path: name, Mode: uint32(info.Mode().Perm() &^ 0o007)}
+		fix := &doctor.Fix{Say: "chmod o-rwx " + shellword.Quote(name), Path: name, Mode: uint32(info.Mode().Perm() &^ 0o007)}
 		x.add(check{What: "config", Level: levelWarning, Text: name + " holds a password, and everybody may read it", Remedy: fix.Say, Fix: fix.Say, fix: fix})
 	}
 	x.add(check{What: "config", Level: levelOK, Text: cmp.Or(strings.Join(found, ", "), "none: there is no config.yaml, and none is needed")})

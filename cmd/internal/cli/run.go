@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"crun.dev/crun/run/bundle"
 	"crun.dev/crun/run/precheck"
 )
 
@@ -38,6 +39,7 @@ type runOptions struct {
 	grace       time.Duration
 
 	skipChecks []string // names of precheck
+	bundle     string   // a folder to write an OCI bundle to, or ""
 	dryRun     bool
 	output     string
 }
@@ -97,7 +99,8 @@ cannot be executed, 127 that there is none.`,
   crun run -d --name night --time-limit 10h train.py
   crun run --profile debug python
   crun run --data /archive/imagenet:ro train.py
-  crun run --dry-run train.py`,
+  crun run --dry-run train.py
+  crun run --oci-bundle /srv/bundle train.py && runc run --bundle /srv/bundle train`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef(cmd, "%s needs a script or a command", cmd.CommandPath())
@@ -161,6 +164,7 @@ func addRunFlags(flags *pflag.FlagSet, o *runOptions) {
 	flags.BoolVarP(&o.noTTY, "no-tty", "T", false, "give the run no terminal")
 	flags.Var((*timeFlag)(&o.grace), "grace", "`TIME` between SIGTERM and SIGKILL (default 10s)")
 	flags.StringSliceVar(&o.skipChecks, "skip-check", nil, "start also where this check, `NAME[,NAME]`, speaks against it: disk, memory, runs, shm, gpus or all")
+	flags.StringVar(&o.bundle, "oci-bundle", "", "write an OCI bundle to `FOLDER`, for runc run, and start nothing")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and start nothing")
 	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print as `FORMAT`: json")
 }
@@ -176,6 +180,8 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 		return usagef(cmd, "--image and -f both say which image to run in: leave one out")
 	case o.image != "" && o.locked:
 		return usagef(cmd, "--locked is about the environment's image, and --image names another: leave one out")
+	case o.bundle != "" && (o.dryRun || o.detach):
+		return usagef(cmd, "--oci-bundle writes a folder and starts nothing: leave out -d and --dry-run")
 	case o.output != "" && !o.dryRun:
 		return usagef(cmd, "-o goes with --dry-run; a run's output is its own")
 	case o.command[0] == "":
@@ -189,6 +195,11 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 
 // run is crun run.
 func (app *App) run(ctx context.Context, o *runOptions) error {
+	if o.bundle != "" { // before an image is built for it
+		if err := bundle.Empty(app.abs(o.bundle)); err != nil {
+			return runError(err)
+		}
+	}
 	j, err := app.prepare(ctx, o)
 	if err != nil {
 		return runError(err)
@@ -202,6 +213,9 @@ func (app *App) run(ctx context.Context, o *runOptions) error {
 			app.warn(f.Warning())
 		}
 		return app.printPlan(j.plan, o.output)
+	}
+	if o.bundle != "" {
+		return runError(app.writeBundle(ctx, j))
 	}
 	return runError(app.start(ctx, j))
 }

@@ -33,6 +33,8 @@ type job struct {
 	isDefault bool              // nobody named the profile
 	home      string            // folder to make, or ""
 	arch      string            // the image's
+	imageSize int64             // bytes
+	cgroups   int               // the engine's version of them
 	share     bool              // the engine is on this machine
 	// pythonPath are the folders of the project that the environment names
 	// with -e.
@@ -110,7 +112,7 @@ func (app *App) prepare(ctx context.Context, o *runOptions) (j *job, err error) 
 			begun.giveUp()
 		}
 	}()
-	if !o.dryRun {
+	if !o.dryRun && o.bundle == "" {
 		if err := app.spawn(j, request.ID); err != nil {
 			return nil, err
 		}
@@ -167,6 +169,7 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	made, warnings, err := plan.Make(*request)
 	j.plan, j.warnings = made, append(j.warnings, warnings...)
 	j.arch, j.share = cmp.Or(image.Architecture, facts.Arch), !facts.Remote
+	j.imageSize, j.cgroups = image.Size, facts.CgroupVersion
 	if err != nil {
 		return err
 	}

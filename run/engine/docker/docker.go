@@ -52,6 +52,7 @@ type api interface {
 	ContainerRemove(ctx context.Context, id string, options container.RemoveOptions) error
 	ContainerList(ctx context.Context, options container.ListOptions) ([]container.Summary, error)
 	CopyToContainer(ctx context.Context, id, folder string, content io.Reader, options container.CopyToContainerOptions) error
+	ContainerExport(ctx context.Context, id string) (io.ReadCloser, error)
 	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
 
 	Close() error
