@@ -3,7 +3,7 @@
 #   engines.sh NAME start    makes the tree where needed, starts the engine, prints its address for DOCKER_HOST
 #   engines.sh NAME stop     ends the one that start has started
 #   engines.sh list          the names
-# The home folder, /tmp and this checkout are the engine's, too, so that it mounts what a run asks for. Its bridge hangs
+# The home folder, /tmp, /var/tmp and this checkout are the engine's, too, so that it mounts what a run asks for. Its bridge hangs
 # on the machine's own engine's, whose rules lead its containers to the network.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -59,7 +59,7 @@ start() {
 		need ip=iproute2 unshare=util-linux
 		GATEWAY=$(ip -4 -o address show docker0 | grep -o 'inet [0-9.]*' | cut -d' ' -f2)
 		export GATEWAY
-		NAME=$name NUMBER=$number TREE=$tree SOCKET=$socket HOMES="$HOME /tmp $checkout" \
+		NAME=$name NUMBER=$number TREE=$tree SOCKET=$socket HOMES="$HOME /tmp /var/tmp $checkout" \
 			setsid unshare --mount --net --propagation private bash "$here/engines-inside.sh" >"$log" 2>&1 </dev/null 9>&- &
 		echo $! >"$pidfile"
 		local side=ce$number
