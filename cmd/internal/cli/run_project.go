@@ -81,7 +81,7 @@ func (app *App) findProject(o *runOptions) (string, error) {
 			return "", fmt.Errorf("--project %s: %w", o.project, errors.Unwrap(err))
 		}
 		if !info.IsDir() {
-			return "", fmt.Errorf("--project %s is not a folder", o.project)
+			return "", fmt.Errorf("--project %s is not a folder: name the project's, or none", o.project)
 		}
 		return project, app.checkInside(o, project)
 	}
