@@ -79,7 +79,7 @@ type NoRoomError struct {
 
 func (e *NoRoomError) Error() string {
 	return fmt.Sprintf("the disk that holds the engine's data (%s) has %s free, and the image with what is kept for the next build takes about %s: "+
-		"crun prune frees what nobody needs (crun prune --dry-run shows it), docker system df what else there is",
+		"crun prune frees what nobody needs (crun prune --dry-run shows it), docker system df what else there is; --skip-check disk builds all the same",
 		e.Path, gigabytes(e.Free), gigabytes(e.Needed))
 }
 

@@ -76,6 +76,9 @@ func TestLines(t *testing.T) {
 		{name: "too little for a build", change: func(f *Facts) { f.Precheck.Places[0].Free, f.Precheck.Places[0].Used = 15*gib, 20*gib }, what: "disk of images", state: Warning, seen: "15 GiB free", remedy: "needs some 20 GB to be built"},
 		{name: "little memory", change: func(f *Facts) { f.Precheck.Available = gib }, what: "memory", state: Warning, seen: "1 GiB available of 24 GiB", remedy: "crun ps"},
 		{name: "too many runs", change: func(f *Facts) { f.Precheck.Running, f.Precheck.RunsMemory = 7, 28*gib }, what: "runs", state: Warning, seen: "7, which may take 28 GiB of memory together, of 24 GiB", remedy: "crun ps"},
+		{name: "too many runs, where that is refused", change: func(f *Facts) {
+			f.Precheck.Running, f.Precheck.RunsMemory, f.Thresholds.Refuse = 7, 28*gib, []string{"runs"}
+		}, what: "runs", state: Error, seen: "runs are refused", remedy: "crun ps"},
 		{name: "records on NFS", change: func(f *Facts) { f.Machine.Folders[0].FS = "nfs" }, what: "records", state: Warning, seen: "/var/tmp/crun-1000", remedy: "XDG_STATE_HOME"},
 		{name: "records that others can read", change: func(f *Facts) { f.Machine.Folders[0].Open = 0o755 }, what: "records", state: Warning, seen: "mode 755", remedy: "chmod go-rwx", fix: "chmod go-rwx /home/ann/.local/state/crun/runs"},
 		{name: "a project on FUSE", change: func(f *Facts) { f.Machine.Folders[1].FS = "fuse" }, what: "project", state: Warning, remedy: "allow_other"},

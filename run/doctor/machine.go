@@ -66,11 +66,15 @@ func (d *lines) rooms(f Facts) {
 	}
 }
 
-// found adds what a check says of what was seen: at worst a warning, since what
-// uses the machine now may be gone in an hour.
+// found adds what a check says of what was seen. Only a machine whose config
+// refuses runs for it has an error: what uses it now may be gone in an hour.
 func (d *lines) found(what, seen string, found []precheck.Finding) {
 	if len(found) == 0 {
 		d.add(what, OK, seen, "")
+		return
+	}
+	if found[0].Refused {
+		d.add(what, Error, seen+": runs are refused", found[0].Remedy)
 		return
 	}
 	d.add(what, Warning, seen, found[0].Remedy)
@@ -155,9 +159,9 @@ func (d *lines) people(f Facts) {
 	case m.SocketGroup == "" || m.SocketGroup == "root":
 		d.add("access", OK, "root alone reaches the engine's socket", "")
 	default:
-		members := "nobody by /etc/group"
+		members := "/etc/group lists no member"
 		if len(m.SocketMembers) > 0 {
-			members = shortened(m.SocketMembers)
+			members = "its members are " + shortened(m.SocketMembers)
 		}
 		d.add("access", OK, fmt.Sprintf("group %s reaches the engine, and so is root on this machine: %s", m.SocketGroup, members), "")
 	}

@@ -44,6 +44,9 @@ func Read(ask Ask) *Machine {
 		ClockSynced:   clockSynced(),
 		AMD:           r.there("/dev/kfd"),
 	}
+	if m.PtraceScope < 0 && r.there("/proc/sys/kernel/ostype") && !r.there("/proc/sys/kernel/yama") {
+		m.PtraceScope = 0 // a kernel without Yama
+	}
 	m.KillUserProcesses = r.logind("KillUserProcesses")
 	groups := r.groups()
 	gids, _ := os.Getgroups()

@@ -35,6 +35,7 @@ type buildOptions struct {
 	gpus             bool // for a run with GPUs: CUDA is auto where nobody says otherwise
 	checkMode        string
 	warningsAsErrors bool
+	skipChecks       []string // names of precheck, of which disk is looked at
 
 	cacheFrom, cacheTo []string
 	push               []string
@@ -92,6 +93,7 @@ places the builder can use is asked first.`,
 	flags.BoolVar(&o.locked, "locked", false, "take the packages from crun.lock, or fail where it is not the lock of the files")
 	addCheckFlag(cmd, &o.checkMode)
 	flags.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "make no image where the file or the check of its packages gives a warning")
+	flags.StringSliceVar(&o.skipChecks, "skip-check", nil, "build also where this check, `NAME`, speaks against it: disk")
 	addExportFlags(cmd, app, &o)
 	return cmd
 }
@@ -117,6 +119,9 @@ func (o *buildOptions) check(cmd *cobra.Command) error {
 		return err
 	}
 	if err := checkSecrets(cmd, o.secrets); err != nil {
+		return err
+	}
+	if err := checkSkips(cmd, o.skipChecks); err != nil {
 		return err
 	}
 	if !slices.Contains(buildkit.Modes, o.progress) {
@@ -210,8 +215,9 @@ func (app *App) dryRunBuild(project *build.Project, output string) error {
 // the one in the folder path, and builds it where the engine has none; then it
 // says in one line why. With locked it only builds what crun.lock names.
 // gpus says that it is for a run with GPUs.
-func (app *App) ensureImage(ctx context.Context, path string, locked, gpus bool) (build.Result, error) {
-	b, err := app.openBuild(ctx, buildOptions{file: path, progress: "auto", locked: locked, gpus: gpus})
+// skip names checks of precheck that are left out.
+func (app *App) ensureImage(ctx context.Context, path string, locked, gpus bool, skip []string) (build.Result, error) {
+	b, err := app.openBuild(ctx, buildOptions{file: path, progress: "auto", locked: locked, gpus: gpus, skipChecks: skip})
 	if err != nil {
 		return build.Result{}, err
 	}

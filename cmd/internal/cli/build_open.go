@@ -12,6 +12,7 @@ import (
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/environment"
 	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/run/precheck"
 )
 
 // pendingBuild is a build with all that it needs.
@@ -100,9 +101,17 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 		platform: o.platform,
 		request: build.Request{Project: project, Names: append(o.names, o.push...), Again: len(to) > 0, NoCache: o.noCache, Locked: o.locked,
 			Sources: sources, Notes: options.Notes, WarningsAsErrors: o.warningsAsErrors,
-			Room: engine.Room, Limits: build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
+			Room: roomOf(engine, append(slices.Clone(cfg.Checks.Skip), o.skipChecks...)), Limits: build.Limits{Memory: section.Memory, CPUs: section.CPUs}},
 		options: options,
 	}, nil
+}
+
+// roomOf asks for the space on the engine's disk, unless that check is skipped.
+func roomOf(engine *buildkit.Engine, skip []string) func(context.Context) (buildkit.Room, error) {
+	if slices.Contains(skip, precheck.Disk) || slices.Contains(skip, precheck.All) {
+		return nil
+	}
+	return engine.Room
 }
 
 // buildkitOptions are the caller's own about BuildKit.

@@ -44,6 +44,7 @@ func TestBuildCommandLine(t *testing.T) {
 		{[]string{"-t", "a b"}, exitUsage, `--tag is "a b", which is no name for an image`},
 		{[]string{"-t", "a@sha256:" + strings.Repeat("a", 64)}, exitUsage, "a name with a digest cannot be given"},
 		{[]string{"-o", "xml"}, exitUsage, "xml"},
+		{[]string{"--skip-check", "dsik"}, exitUsage, `--skip-check is "dsik"; there are disk,`},
 		{[]string{"none.yml"}, exitFailure, "none.yml: there is no such file"},
 		{[]string{}, exitFailure, "none.sock"},
 		{[]string{"--python", "3.10", "--dry-run"}, exitFailure, "environment.yml:4:5: the file asks for python=3.9, the command line for --python 3.10"},
@@ -154,5 +155,16 @@ func TestMessagesHoldNoCommandsOfTerminals(t *testing.T) {
 	errs.WriteString(dash("five\x1b[31m\n"))
 	if want := "crun: one\\x1b]0;title\\a\n\ttwo\\u009b31m\ncrun: three\\x1b[2J\\r\ncrun: warning: four\\b\nfive\\x1b[31m\\n"; errs.String() != want {
 		t.Errorf("got  %q\nwant %q", errs.String(), want)
+	}
+}
+
+func TestRoomIsSkipped(t *testing.T) {
+	for _, skip := range [][]string{{"disk"}, {"runs", "all"}} {
+		if roomOf(nil, skip) != nil {
+			t.Errorf("%q: the disk is looked at", skip)
+		}
+	}
+	if roomOf(nil, []string{"runs"}) == nil {
+		t.Error("the disk is not looked at")
 	}
 }

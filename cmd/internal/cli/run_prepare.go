@@ -276,7 +276,7 @@ func (app *App) environmentImage(ctx context.Context, o *runOptions, project str
 		file = app.abs(o.file)
 	}
 	if !o.dryRun {
-		return app.ensureImage(ctx, file, o.locked, gpus)
+		return app.ensureImage(ctx, file, o.locked, gpus, o.skipChecks)
 	}
 	b, err := app.openBuild(ctx, buildOptions{file: file, progress: "quiet", gpus: gpus})
 	if err != nil {
