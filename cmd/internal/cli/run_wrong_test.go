@@ -59,7 +59,7 @@ var wrongValues = map[string][]struct{ value, want string }{
 	"network":    {{"", ""}, {"bridge", ""}, {"None", ""}, {"container:x", ""}, {"mynet", ""}},
 	"home":       {{"", ""}, {"yours", ""}, {"/home/ada", ""}},
 	"profile":    {{"", "--profile is empty: name one, or leave the flag out"}, {"smol", `no profile is called "smol" (did you mean "small"?)`}, {"Small", ""}, {"../x", ""}},
-	"env":        {{"", "-e: the name of the variable is empty"}, {"=x", ""}, {"1X=2", "-e: "}, {"A B=1", "-e: "}, {"NOT_SET_HERE", "-e NOT_SET_HERE: "}, {"NVIDIA-X=1", "-e: "}},
+	"env":        {{"", "-e: the name of the variable is empty"}, {"=x", "-e: the name of the variable is empty"}, {"1X=2", "-e: "}, {"A B=1", "-e: "}, {"NOT_SET_HERE", "-e NOT_SET_HERE: "}, {"NVIDIA-X=1", "-e: "}},
 	"env-file":   {{"", ""}, {"nowhere", "--env-file nowhere: "}, {".", "--env-file .: "}},
 	"publish":    {{"", "-p : "}, {"0", "-p 0: "}, {"65536", "-p 65536: "}, {"-1", "-p -1: "}, {"x:80", "-p x:80: "}, {"80/icmp", "-p 80/icmp: "}, {"host:80:80", "-p host:80:80: "}},
 	"name":       {{"", "--name is empty: "}, {"A", `run name "A" has 'A' in it`}, {"-a", ""}, {"a-", ""}, {"a b", ""}, {"ä", ""}, {strings.Repeat("a", 64), ""}, {"a/b", ""}},
@@ -67,7 +67,7 @@ var wrongValues = map[string][]struct{ value, want string }{
 	"file":       {{"", "--file is empty: "}},
 	"project":    {{"", "--project is empty: "}, {"nowhere", "--project nowhere: "}, {"train.py", "--project train.py is not a folder: "}},
 	"grace":      {{"", ""}, {"10", ""}, {"-1s", ""}, {"soon", ""}, {"1d", ""}},
-	"skip-check": {{"", ""}, {"dsik", ""}, {"disk,,runs", ""}},
+	"skip-check": {{"dsik", ""}, {"disk,,runs", ""}},
 	"output":     {{"yaml", ""}},
 }
 
