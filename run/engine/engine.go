@@ -43,6 +43,11 @@ type Engine interface {
 	Resize(ctx context.Context, id string, width, height uint) error
 	// State tells how the container stands; ErrNotFound where it is gone.
 	State(ctx context.Context, id string) (State, error)
+	// Memory is what the run has in use, in bytes, without page cache that the
+	// kernel gives back when it is needed; 0 for one that does not run.
+	Memory(ctx context.Context, id string) (int64, error)
+	// Exec starts one more command in a running container.
+	Exec(ctx context.Context, id string, opts ExecOptions) (Execution, error)
 	// Logs reads the engine's own copy of the output from its beginning, and
 	// with follow until the container ends.
 	Logs(ctx context.Context, id string, follow bool) (Stream, error)
@@ -130,6 +135,9 @@ type File struct {
 // AttachOptions says what to connect.
 type AttachOptions struct {
 	Stdin bool // the caller writes to the command's stdin
+	// DetachKeys are those that the caller heeds on a terminal: an engine has
+	// keys of its own otherwise. "" leaves it those.
+	DetachKeys string
 }
 
 // Stream is a connection to a container's streams.
@@ -142,6 +150,25 @@ type Stream interface {
 	// CloseWrite ends the command's stdin.
 	CloseWrite() error
 	io.Closer
+}
+
+// ExecOptions is a command beside the run's own. It has the run's user,
+// variables and limits.
+type ExecOptions struct {
+	Args  []string
+	Env   []string // NAME=VALUE, besides the run's
+	Dir   string   // "" for the run's
+	User  string   // "" for the run's
+	Stdin bool
+	TTY   bool
+}
+
+// Execution is a command that Exec has started.
+type Execution interface {
+	Stream
+	Resize(ctx context.Context, width, height uint) error
+	// Exit waits for the end, once the output has ended, and gives the code.
+	Exit(ctx context.Context) (int, error)
 }
 
 // Exit is the end of a container as the engine tells it.

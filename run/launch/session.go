@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	mobyterm "github.com/moby/term"
 	"golang.org/x/term"
 
 	"crun.dev/crun/run/engine"
@@ -23,6 +25,7 @@ type Session struct {
 
 	restore func() // gives the terminal back, nil where it was not taken
 	output  chan struct{}
+	left    chan struct{}         // closed by the detach keys
 	err     atomic.Pointer[error] // the first failed write of output
 	pieces  atomic.Int64          // of output, that have come
 	writing atomic.Bool           // one of them is being written
@@ -40,15 +43,27 @@ type SessionOptions struct {
 	// (-t in a pipe).
 	TTY      bool
 	Terminal *os.File
+	// DetachKeys are the keys that leave the run ("ctrl-p,ctrl-q"), where there
+	// is a terminal; "" for none.
+	DetachKeys string
+}
+
+// ParseDetachKeys tells whether keys can be pressed: single characters and
+// ctrl-X, with commas between.
+func ParseDetachKeys(keys string) error {
+	if _, err := mobyterm.ToBytes(keys); err != nil || keys == "" {
+		return fmt.Errorf("detach keys are %q; allowed are single characters and ctrl-X (a to z, @, [, \\, ], ^, _), with commas between: ctrl-p,ctrl-q", keys)
+	}
+	return nil
 }
 
 // Attach connects to a container that has not been started.
 func Attach(ctx context.Context, opts SessionOptions) (*Session, error) {
-	stream, err := opts.Engine.Attach(ctx, opts.Container, engine.AttachOptions{Stdin: opts.Stdin != nil})
+	stream, err := opts.Engine.Attach(ctx, opts.Container, engine.AttachOptions{Stdin: opts.Stdin != nil, DetachKeys: opts.DetachKeys})
 	if err != nil {
 		return nil, err
 	}
-	return &Session{opts: opts, stream: stream, output: make(chan struct{})}, nil
+	return &Session{opts: opts, stream: stream, output: make(chan struct{}), left: make(chan struct{})}, nil
 }
 
 // Begin takes the terminal, and starts to copy. Output may come at once.
@@ -67,7 +82,10 @@ func (s *Session) Begin() error {
 	}()
 	if s.opts.Stdin != nil {
 		go func() {
-			io.Copy(s.stream, s.opts.Stdin)
+			if s.readInput() {
+				close(s.left)
+				return
+			}
 			// The end of a terminal's input is a character. One of ours has sent
 			// it on already; a pipe (echo ... | crun run -t ...) has not.
 			if s.opts.TTY && s.opts.Terminal == nil {
@@ -80,6 +98,19 @@ func (s *Session) Begin() error {
 	}
 	return nil
 }
+
+// readInput passes the input on to its end, or until the detach keys come.
+func (s *Session) readInput() (left bool) {
+	input := s.opts.Stdin
+	if keys, err := mobyterm.ToBytes(s.opts.DetachKeys); s.opts.TTY && s.opts.Terminal != nil && err == nil && s.opts.DetachKeys != "" {
+		input = mobyterm.NewEscapeProxy(input, keys)
+	}
+	_, err := io.Copy(s.stream, input)
+	return errors.Is(err, mobyterm.EscapeError{})
+}
+
+// Left is closed when the detach keys were pressed.
+func (s *Session) Left() <-chan struct{} { return s.left }
 
 // Resize passes the size of the terminal on, once the command runs: before, the
 // run's terminal has none. It does not matter if that fails: the next change

@@ -13,8 +13,8 @@ import (
 // endTime bounds the wait for a monitor to complete a record behind SIGKILL.
 const endTime = 30 * time.Second
 
-// Stop ends a run: SIGTERM, and SIGKILL after grace. It returns when its
-// monitor has written the end. by is who asks, for the record ("crun stop").
+// Stop ends a run: SIGTERM, and SIGKILL after grace, or SIGKILL at once where
+// grace is negative. It returns when its monitor has written the end. by is who asks, for the record ("crun stop").
 func Stop(ctx context.Context, e engine.Engine, r *record.Record, by string, grace time.Duration) error {
 	state, err := r.State()
 	if err != nil || state.Phase.Over() {
@@ -23,12 +23,17 @@ func Stop(ctx context.Context, e engine.Engine, r *record.Record, by string, gra
 	if state.Phase == record.Creating {
 		return fmt.Errorf("run %s has not started yet: try again in a moment", r.ID)
 	}
-	asksToStop(r, by, grace)
-	gone := false
-	for _, step := range []struct {
+	type step struct {
 		signal string
 		wait   time.Duration
-	}{{"SIGTERM", grace}, {"SIGKILL", endTime}} {
+	}
+	steps := []step{{"SIGTERM", grace}, {"SIGKILL", endTime}}
+	if grace < 0 {
+		steps = steps[1:]
+	}
+	asksToStop(r, by, max(0, grace))
+	gone := false
+	for _, step := range steps {
 		if !gone {
 			if gone, err = send(ctx, e, r, state.Container, by, step.signal); err != nil {
 				return err

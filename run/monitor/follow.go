@@ -15,6 +15,9 @@ import (
 // ErrDetached says that the foreground has left a run that goes on.
 var ErrDetached = errors.New("detached")
 
+// ErrLeft is ErrDetached because the detach keys were pressed.
+var ErrLeft = errors.New("left")
+
 // ErrBrokenPipe is ErrDetached because nobody reads the output any more.
 var ErrBrokenPipe = errors.New("nobody reads the output")
 
@@ -33,7 +36,8 @@ const (
 type Foreground struct {
 	Record  *record.Record
 	Session *launch.Session
-	Client  *Client
+	// Client is the run's monitor, where this process has started it.
+	Client *Client
 	// Signals are those that this process gets.
 	Signals <-chan os.Signal
 	// Grace is the time between SIGTERM and SIGKILL at the second Ctrl-C.
@@ -56,7 +60,9 @@ type Foreground struct {
 func (f *Foreground) Follow(ctx context.Context) (record.State, error) {
 	var late <-chan time.Time
 	output := f.Session.Output()
-	f.messages = f.Client.Messages()
+	if f.Client != nil {
+		f.messages = f.Client.Messages()
+	}
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
@@ -89,6 +95,8 @@ func (f *Foreground) Follow(ctx context.Context) (record.State, error) {
 			late = time.After(DrainIdle) // as a rule the end comes right behind
 		case <-late:
 			f.Warn(errors.New("the engine has ended the output, but not the run; crun logs -f shows the rest"))
+		case <-f.Session.Left():
+			return record.State{}, ErrLeft
 		case <-f.kill:
 			f.send("SIGKILL")
 		case signal := <-f.Signals:

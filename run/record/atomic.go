@@ -5,12 +5,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 )
 
 // files does the writing of a store. Tests put a fault in the way of each
 // step, to see what a crash between any two of them leaves.
 type files struct {
 	fault func(step string) error
+	reads atomic.Int64 // of files, for tests of how much work a list is
+}
+
+func (f *files) read(path string) ([]byte, error) {
+	f.reads.Add(1)
+	return os.ReadFile(path)
 }
 
 func (f *files) step(name string) error {

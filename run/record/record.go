@@ -23,7 +23,7 @@ func (r *Record) Dir() string { return r.dir }
 // Plan reads the run's plan.
 func (r *Record) Plan() (*plan.Plan, error) {
 	var p plan.Plan
-	data, err := os.ReadFile(filepath.Join(r.dir, "plan.json"))
+	data, err := r.store.files.read(filepath.Join(r.dir, "plan.json"))
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}
@@ -39,9 +39,47 @@ func (r *Record) Plan() (*plan.Plan, error) {
 	return &p, nil
 }
 
+// Known gives the state of a run that this process has seen complete, without
+// reading it again: it stays so. It does not tell whether the record is there
+// still.
+func (r *Record) Known() (State, bool) {
+	s, ok := r.store.complete.Load(r.ID)
+	if !ok {
+		return State{}, false
+	}
+	return s.(State), true
+}
+
+// Summary gives what a list shows of the run whose state s is.
+func (r *Record) Summary(s *State) (*Summary, error) {
+	if s.Run != nil {
+		return s.Run, nil
+	}
+	p, err := r.Plan()
+	if err != nil {
+		return nil, err
+	}
+	return Summarize(p), nil
+}
+
+// name is the run's, or "" where its record cannot be read.
+func (r *Record) name() string {
+	state, known := r.Known()
+	if !known {
+		var err error
+		if state, err = r.State(); err != nil {
+			return ""
+		}
+	}
+	if summary, err := r.Summary(&state); err == nil {
+		return summary.Name
+	}
+	return ""
+}
+
 // State reads how the run stands.
 func (r *Record) State() (State, error) {
-	data, err := os.ReadFile(filepath.Join(r.dir, "state.json"))
+	data, err := r.store.files.read(filepath.Join(r.dir, "state.json"))
 	if gone(err) {
 		return State{}, fmt.Errorf("%w: %s", ErrGone, r.ID)
 	}
@@ -50,7 +88,7 @@ func (r *Record) State() (State, error) {
 		s, err = parseState(data)
 	}
 	if err == nil && s.Complete {
-		r.store.complete.Store(r.ID, true)
+		r.store.complete.Store(r.ID, s)
 	}
 	if err != nil {
 		return State{}, fmt.Errorf("reading the state of run %s: %w", r.ID, err)

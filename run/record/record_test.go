@@ -301,3 +301,50 @@ func TestDefaultDir(t *testing.T) {
 		t.Error("no HOME: no error")
 	}
 }
+
+// TestListReadsLittle: what a list of a thousand runs costs is one file each.
+func TestListReadsLittle(t *testing.T) {
+	store := testStore(t)
+	const runs = 50
+	for i := range runs {
+		r, lock, err := store.Create(testPlan(fmt.Sprintf("train-%d", i)), NewState(time.Now(), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := r.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		state.Phase, state.Complete = Ended, true
+		if err := r.SetState(state); err != nil {
+			t.Fatal(err)
+		}
+		lock.Unlock()
+	}
+	fresh, err := OpenStore(store.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := fresh.List()
+	if err != nil || len(all) != runs {
+		t.Fatalf("%d runs, %v", len(all), err)
+	}
+	for i, r := range all {
+		if _, err := r.State(); err != nil { // as the sweep does
+			t.Fatal(err)
+		}
+		state, known := r.Known()
+		if !known {
+			t.Fatal("a complete run is not known")
+		}
+		if s, err := r.Summary(&state); err != nil || s.Name != fmt.Sprintf("train-%d", i) {
+			t.Fatalf("summary %+v, %v", s, err)
+		}
+	}
+	if _, err := fresh.Find("train-7"); err != nil {
+		t.Fatal(err)
+	}
+	if got := fresh.files.reads.Load(); got != runs {
+		t.Errorf("listing %d runs and finding one read %d files", runs, got)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"crun.dev/crun/run/plan"
 )
 
 // StateVersion is the format of state.json. It grows when a field changes its
@@ -29,6 +31,9 @@ func (p Phase) Over() bool { return p == Ended || p == Failed || p == Lost }
 type State struct {
 	Version int   `json:"version"`
 	Phase   Phase `json:"phase"`
+
+	// Run is what lists show of the plan; nil in a record of an early crun.
+	Run *Summary `json:"run,omitempty"`
 
 	// Engine is where the run's container is, in the form of whoever wrote
 	// it: a later command goes there, whatever its own context is.
@@ -71,6 +76,30 @@ type State struct {
 	// Complete says that nothing remains to be done: the container is removed
 	// and the log compressed.
 	Complete bool `json:"complete,omitempty"`
+}
+
+// Summary is the part of a plan that a list of runs needs: a thousand plans
+// take a while to read.
+type Summary struct {
+	Name        string   `json:"name"`
+	Profile     string   `json:"profile"`
+	Project     string   `json:"project,omitempty"`
+	Image       string   `json:"image"` // as people name it
+	Command     []string `json:"command"`
+	MemoryLimit int64    `json:"memory_limit,omitempty"` // bytes; 0: none
+	GPUs        string   `json:"gpus,omitempty"`
+}
+
+// Summarize gives what a list shows of p.
+func Summarize(p *plan.Plan) *Summary {
+	s := &Summary{Name: p.Name, Profile: p.Profile, Project: p.Project, Image: p.Image.Ref, GPUs: p.GPUs.String()}
+	if p.Spec.Process != nil {
+		s.Command = p.Spec.Process.Args
+	}
+	if linux := p.Spec.Linux; linux != nil && linux.Resources != nil && linux.Resources.Memory != nil && linux.Resources.Memory.Limit != nil {
+		s.MemoryLimit = *linux.Resources.Memory.Limit
+	}
+	return s
 }
 
 // Elapsed is how long the command ran, up to now for one that still runs.

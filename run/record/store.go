@@ -25,7 +25,8 @@ var ErrAmbiguous = errors.New("more than one run")
 type Store struct {
 	dir   string
 	files files
-	// complete has the ids of the records that were seen complete: they stay so.
+	// complete has the states of the records that were seen complete, by id:
+	// they stay so.
 	complete sync.Map
 }
 
@@ -81,6 +82,7 @@ func (s *Store) Commit(p *plan.Plan, state State) (*Record, error) {
 
 func (s *Store) commit(p *plan.Plan, state State) (*Record, error) {
 	fail := func(err error) (*Record, error) { return nil, fmt.Errorf("making the record of a run: %w", err) }
+	state.Run = Summarize(p)
 	planJSON, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return fail(err)
@@ -160,7 +162,7 @@ func (s *Store) active(name string) (*Record, error) {
 		if err != nil || state.Phase.Over() {
 			continue
 		}
-		if p, err := r.Plan(); err == nil && p.Name == name {
+		if summary, err := r.Summary(&state); err == nil && summary.Name == name {
 			return r, nil
 		}
 	}
@@ -211,7 +213,7 @@ func (s *Store) Find(name string) (*Record, error) {
 		return nil, err
 	}
 	for _, r := range slices.Backward(all) {
-		if p, err := r.Plan(); err == nil && p.Name == name {
+		if r.name() == name && name != "" {
 			return r, nil
 		}
 	}

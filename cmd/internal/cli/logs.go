@@ -21,11 +21,16 @@ type logsOptions struct {
 	follow     bool
 	tail       int // lines, -1 for all
 	timestamps bool
+	since      time.Time // zero: from the beginning
+	until      time.Time // zero: to the end
+	stdout     bool      // this stream alone
+	stderr     bool
 }
 
 func newLogsCmd(app *App, runF func(*logsOptions) error) *cobra.Command {
 	o := &logsOptions{}
 	tail := "all"
+	var since, until string
 	cmd := &cobra.Command{
 		Use:   "logs [flags] RUN",
 		Short: "Print what a run wrote",
@@ -34,7 +39,9 @@ stderr. The log is the record's: it is there after the container is gone. RUN
 is a name (the newest run of it), an id, or the beginning of one.`,
 		Example: `  crun logs train-7k2q
   crun logs -f train-7k2q
-  crun logs --tail 20 --timestamps train-7k2q`,
+  crun logs --tail 20 --timestamps train-7k2q
+  crun logs --since 10m --stderr train-7k2q
+  crun logs --since "2026-03-01 08:00" --until "2026-03-01 09:00" night`,
 		Args:              runArgs(1),
 		ValidArgsFunction: app.completeRuns(nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,6 +54,19 @@ is a name (the newest run of it), an id, or the beginning of one.`,
 				}
 				o.tail = n
 			}
+			if o.stdout && o.stderr {
+				o.stdout, o.stderr = false, false // both are what is printed anyway
+			}
+			var err error
+			if o.since, err = parseMoment(since, time.Now()); err != nil {
+				return usagef(cmd, "--since is %w", err)
+			}
+			if o.until, err = parseMoment(until, time.Now()); err != nil {
+				return usagef(cmd, "--until is %w", err)
+			}
+			if !o.since.IsZero() && !o.until.IsZero() && o.until.Before(o.since) {
+				return usagef(cmd, "--until %s is before --since %s", until, since)
+			}
 			if runF != nil {
 				return runF(o)
 			}
@@ -56,6 +76,10 @@ is a name (the newest run of it), an id, or the beginning of one.`,
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.follow, "follow", "f", false, "print what is written from now on too, until the run ends")
 	flags.StringVarP(&tail, "tail", "n", "all", "begin with the last `LINES`")
+	flags.StringVar(&since, "since", "", "leave out what is older than this `TIME`: 10m ago, or 2026-03-01 [15:04[:05]]")
+	flags.StringVar(&until, "until", "", "leave out what is newer than this `TIME`")
+	flags.BoolVar(&o.stdout, "stdout", false, "print what the run wrote to stdout alone")
+	flags.BoolVar(&o.stderr, "stderr", false, "print what the run wrote to stderr alone")
 	flags.BoolVar(&o.timestamps, "timestamps", false, "begin each line with its time (UTC)")
 	return cmd
 }
@@ -68,7 +92,7 @@ func (app *App) logs(ctx context.Context, o *logsOptions) error {
 	r := runs[0]
 	log := r.ReadLog()
 	defer log.Close()
-	p := &logPrinter{out: app.Out, err: app.Err, timestamps: o.timestamps}
+	p := &logPrinter{out: app.Out, err: app.Err, options: o}
 	if o.tail >= 0 {
 		p.tail = &lineTail{lines: o.tail}
 	}
@@ -110,11 +134,46 @@ const pollEvery = 100 * time.Millisecond
 
 // logPrinter writes frames to the streams that they came from.
 type logPrinter struct {
-	out, err   io.Writer
-	timestamps bool
-	tail       *lineTail // while the lines to begin with are gathered
+	out, err io.Writer
+	options  *logsOptions
+	tail     *lineTail // while the lines to begin with are gathered
 
 	inLine [2]bool // stdout, stderr: the last piece ended within a line
+}
+
+// wants tells whether a piece is to be printed.
+func (o *logsOptions) wants(frame record.Frame) bool {
+	switch {
+	case frame.Time.Before(o.since), !o.until.IsZero() && frame.Time.After(o.until):
+		return false
+	case frame.Gap != nil:
+		return true
+	case frame.Stderr:
+		return !o.stdout
+	}
+	return !o.stderr
+}
+
+// parseMoment reads a point in time: how long ago it was, or when, in the
+// caller's time zone. "" is the zero time.
+func parseMoment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q; allowed are how long ago (30s, 10m, 2h, 3d) and a time (2026-03-01, \"2026-03-01 15:04\", 2026-03-01T15:04:05Z)", text)
 }
 
 // copy prints what is there.
@@ -126,6 +185,9 @@ func (p *logPrinter) copy(log *record.LogReader) error {
 		}
 		if err != nil {
 			return err
+		}
+		if !p.options.wants(frame) {
+			continue
 		}
 		if p.tail != nil {
 			p.tail.add(frame)
@@ -147,7 +209,7 @@ func (app *App) followLog(ctx context.Context, store *record.Store, r *record.Re
 			return copied
 		}
 		switch {
-		case errors.Is(err, record.ErrGone):
+		case errors.Is(err, record.ErrGone), !p.options.until.IsZero() && time.Now().After(p.options.until):
 			return nil
 		case err != nil || state.Phase.Over():
 			return err
@@ -176,7 +238,7 @@ func (p *logPrinter) print(frame record.Frame) error {
 	if frame.Stderr {
 		to, stream = p.err, 1
 	}
-	if !p.timestamps {
+	if !p.options.timestamps {
 		_, err := to.Write(frame.Data)
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // ociVerbs are commands of the OCI runtime called crun that ours has not.
-var ociVerbs = []string{"checkpoint", "create", "delete", "features", "kill", "list", "pause", "restore", "resume", "spec", "start", "state", "update"}
+var ociVerbs = []string{"checkpoint", "create", "delete", "features", "list", "pause", "restore", "resume", "spec", "start", "state", "update"}
 
 // ociFlags are flags that container engines give to an OCI runtime.
 var ociFlags = []string{"--bundle", "--cgroup-manager", "--log-format", "--pid-file", "--root", "--systemd-cgroup"}
@@ -29,9 +29,17 @@ func meantForOCIRuntime(args []string) bool {
 			if slices.Contains(ociVerbs, arg) {
 				return true
 			}
+			if arg == "kill" { // ours too
+				return slices.ContainsFunc(args[i+1:], engineID)
+			}
 			// runc's and crun's "run --bundle DIR ID" and its short form.
 			return arg == "run" && len(args) > i+1 && (args[i+1] == "-b" || strings.HasPrefix(args[i+1], "--bundle"))
 		}
 	}
 	return false
+}
+
+// engineID tells whether arg is an id as engines give them to their containers.
+func engineID(arg string) bool {
+	return len(arg) == 64 && strings.Trim(arg, "0123456789abcdef") == ""
 }

@@ -19,6 +19,8 @@ func TestMeantForOCIRuntime(t *testing.T) {
 		{"run -b /run/b id", true},
 		{"features", true},
 		{"state id", true},
+		{"kill 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef 9", true},
+		{"kill -s USR1 train-7k2q", false},
 		{"run train.py --root /data", false},
 		{"run train.py create", false},
 		{"build environment.yml", false},

@@ -3,29 +3,31 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"crun.dev/crun/cmd/internal/config"
-	"crun.dev/crun/run/engine"
-	"crun.dev/crun/run/plan"
 	"crun.dev/crun/run/record"
 )
 
 // psOptions are the flags of crun ps.
 type psOptions struct {
 	all    bool
-	output string
+	output string // "", wide, json, or a template
+	filter runFilter
+	user   string // "": the caller's runs
+	watch  bool
+	every  time.Duration // 0: defaultEvery
 }
 
-// runRow is a run as crun ps -o json prints it. Times are UTC, sizes bytes.
+// runRow is a run as crun ps -o json prints it, and a template sees it. Times
+// are UTC, sizes bytes.
 type runRow struct {
 	Name        string       `json:"name"`
 	ID          string       `json:"id"`
+	User        string       `json:"user,omitempty"`
 	Profile     string       `json:"profile"`
 	Phase       record.Phase `json:"phase"`
 	State       string       `json:"state"`
@@ -34,11 +36,15 @@ type runRow struct {
 	Started     time.Time    `json:"started,omitzero"`
 	Finished    time.Time    `json:"finished,omitzero"`
 	Seconds     float64      `json:"seconds"`
+	Memory      int64        `json:"memory,omitempty"` // in use now
 	MemoryPeak  int64        `json:"memory_peak,omitempty"`
 	MemoryLimit int64        `json:"memory_limit,omitempty"`
+	GPUs        string       `json:"gpus,omitempty"`
 	Image       string       `json:"image"`
 	Project     string       `json:"project,omitempty"`
 	Command     []string     `json:"command"`
+
+	container string
 }
 
 func newPsCmd(app *App, runF func(*psOptions) error) *cobra.Command {
@@ -47,13 +53,24 @@ func newPsCmd(app *App, runF func(*psOptions) error) *cobra.Command {
 		Use:   "ps [flags]",
 		Short: "List runs",
 		Long: `List your runs that have not ended, or with -a all that have a record. A
-container of crun's on the engine that has no record is named too.`,
+container of crun's on the engine that has no record is named too.
+
+--user lists what other people's runs take on this engine, as far as the engine
+tells: those that have ended, and what they wrote, are their own.
+
+A template (-o '{{.Name}} {{.State}}') is Go's, applied to each run; its fields
+are those of -o json without underscores: ID, Name, User, Profile, Phase, State,
+ExitCode, Created, Started, Finished, Seconds, Memory, MemoryPeak, MemoryLimit,
+GPUs, Image, Project, Command.`,
 		Example: `  crun ps
-  crun ps -a
+  crun ps -a --filter state=failed --project .
+  crun ps --watch
+  crun ps --user all -o wide
+  crun ps -a -o '{{.Name}} {{.State}}'
   crun ps -a -o json | jq -r '.[] | select(.exit_code != 0) | .name'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkOutput(cmd, o.output); err != nil {
+			if err := o.check(cmd, app); err != nil {
 				return err
 			}
 			if runF != nil {
@@ -62,27 +79,98 @@ container of crun's on the engine that has no record is named too.`,
 			return app.ps(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVarP(&o.all, "all", "a", false, "list runs that have ended too")
-	addOutputFlag(cmd, &o.output)
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVarP(&o.all, "all", "a", false, "list runs that have ended too")
+	flags.StringArrayVar(&o.filter.texts, "filter", nil, "list runs of which `KEY=VALUE` is so: name, id, profile, project, image, state")
+	flags.StringVar(&o.filter.name, "name", "", "list runs of this `NAME`; * stands for anything")
+	flags.StringVar(&o.filter.profile, "profile", "", "list runs of this `PROFILE`")
+	flags.StringVar(&o.filter.project, "project", "", "list runs of this project `FOLDER`")
+	flags.StringVar(&o.user, "user", "", "list the runs on this engine of a `USER` (a name or a uid), or of all")
+	flags.StringVarP(&o.output, "output", "o", "", "print as `FORMAT`: wide, json or a template")
+	flags.BoolVar(&o.watch, "watch", false, "print the list again and again, until Ctrl-C")
+	flags.Var((*timeFlag)(&o.every), "every", "`TIME` between two lists of --watch (default 2s)")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("profile", app.completeProfiles)
 	return cmd
 }
 
+// defaultEvery is the time between two lists of --watch.
+const defaultEvery = 2 * time.Second
+
+// check refuses what cannot be meant.
+func (o *psOptions) check(cmd *cobra.Command, app *App) error {
+	if err := o.filter.parse(app); err != nil {
+		return &usageError{command: cmd.CommandPath(), err: err}
+	}
+	switch {
+	case strings.Contains(o.output, "{{"):
+		if _, err := rowTemplate(o.output); err != nil {
+			return usagef(cmd, "-o is no template: %w", err)
+		}
+	case o.output != "" && o.output != "json" && o.output != "wide":
+		return usagef(cmd, "-o is %q; allowed are wide, json and a template such as '{{.Name}} {{.State}}'", o.output)
+	case o.watch && o.output == "json":
+		return usagef(cmd, "--watch is for people: leave out -o json, and ask again")
+	case o.every != 0 && o.every < 100*time.Millisecond:
+		return usagef(cmd, "--every is %s; the shortest is 100ms", o.every)
+	}
+	return nil
+}
+
 func (app *App) ps(ctx context.Context, o *psOptions) error {
-	store, err := app.openStore()
+	if o.watch {
+		return app.watchRuns(ctx, o)
+	}
+	rows, err := app.listRuns(ctx, o)
 	if err != nil {
 		return err
 	}
+	return app.printRuns(app.Out, rows, o)
+}
+
+// listRuns gives the rows that o asks for.
+func (app *App) listRuns(ctx context.Context, o *psOptions) ([]runRow, error) {
+	store, err := app.openStore()
+	if err != nil {
+		return nil, err
+	}
+	// The engine is asked while the records are read.
+	asked := make(chan engineView, 1)
+	go func() { asked <- app.viewEngine(ctx) }()
 	app.sweep(store)
 	all, err := store.List()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	rows, known := app.recordedRuns(all, o)
+	view := <-asked
+	defer view.close()
+	app.fillMemory(ctx, view, rows)
+	app.nameStrays(view, known)
+	if o.user != "" {
+		if rows, err = app.withOthers(view, rows, known, o); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// recordedRuns gives the rows of the caller's records, and all their ids.
+func (app *App) recordedRuns(all []*record.Record, o *psOptions) ([]runRow, map[string]bool) {
 	now := time.Now()
 	rows := []runRow{}
 	known := make(map[string]bool)
 	for _, r := range all {
 		known[r.ID] = true
-		state, err := r.State()
+		state, seen := r.Known()
+		if seen && !o.all {
+			continue
+		}
+		var err error
+		if !seen {
+			state, err = r.State()
+		}
 		if errors.Is(err, record.ErrGone) {
 			continue // removed in this moment
 		}
@@ -93,107 +181,42 @@ func (app *App) ps(ctx context.Context, o *psOptions) error {
 		if !o.all && state.Phase.Over() {
 			continue
 		}
-		p, err := r.Plan()
+		summary, err := r.Summary(&state)
 		if err != nil {
 			app.warn(err.Error())
 			continue
 		}
-		rows = append(rows, rowOf(p, &state, now))
-	}
-	app.nameStrays(ctx, known)
-	if o.output == "json" {
-		return app.printJSON(rows)
-	}
-	return app.printRuns(rows)
-}
-
-func rowOf(p *plan.Plan, s *record.State, now time.Time) runRow {
-	row := runRow{
-		Name: p.Name, ID: p.ID, Profile: p.Profile, Phase: s.Phase, State: stateText(s), ExitCode: s.ExitCode,
-		Created: s.Created, Started: s.Started, Finished: s.Finished, Seconds: s.Elapsed(now).Seconds(),
-		MemoryPeak: s.MemoryPeak, MemoryLimit: memoryLimit(p), Image: p.Image.Ref, Project: p.Project,
-		Command: p.Spec.Process.Args,
-	}
-	return row
-}
-
-func memoryLimit(p *plan.Plan) int64 {
-	if memory := p.Spec.Linux.Resources.Memory; memory != nil && memory.Limit != nil {
-		return *memory.Limit
-	}
-	return 0
-}
-
-func (app *App) printRuns(rows []runRow) error {
-	table := tabwriter.NewWriter(app.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tID\tPROFILE\tSTATE\tTIME\tMEMORY\tCOMMAND")
-	for _, row := range rows {
-		memory := "-"
-		switch {
-		case row.MemoryPeak > 0 && row.MemoryLimit > 0:
-			memory = plan.FormatBytes(row.MemoryPeak) + " / " + plan.FormatBytes(row.MemoryLimit)
-		case row.MemoryLimit > 0:
-			memory = "? / " + plan.FormatBytes(row.MemoryLimit)
+		if row := rowOf(r.ID, summary, &state, now); o.filter.matches(&row) {
+			rows = append(rows, row)
 		}
-		took := time.Duration(row.Seconds * float64(time.Second))
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.Name, row.ID, row.Profile, row.State, formatTime(took), memory, shortCommand(row.Command))
 	}
-	return table.Flush()
+	return rows, known
+}
+
+func rowOf(id string, run *record.Summary, s *record.State, now time.Time) runRow {
+	return runRow{
+		Name: run.Name, ID: id, Profile: run.Profile, Phase: s.Phase, State: stateText(s), ExitCode: s.ExitCode,
+		Created: s.Created, Started: s.Started, Finished: s.Finished, Seconds: s.Elapsed(now).Seconds(),
+		MemoryPeak: s.MemoryPeak, MemoryLimit: run.MemoryLimit, GPUs: run.GPUs, Image: run.Image, Project: run.Project,
+		Command: run.Command, container: s.Container,
+	}
 }
 
 // shortCommand is a command on one line of bounded length.
 func shortCommand(args []string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+	line := longCommand(args)
+	if runes := []rune(line); len(runes) > 40 {
+		return string(runes[:39]) + "…"
+	}
+	return line
+}
+
+// longCommand is a command on one line.
+func longCommand(args []string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
 	}, strings.Join(args, " "))
-	if runes := []rune(clean); len(runes) > 40 {
-		return string(runes[:39]) + "…"
-	}
-	return clean
-}
-
-// strayTime bounds the look for containers without a record: an engine that
-// does not answer must not keep the list back.
-const strayTime = 2 * time.Second
-
-// nameStrays names containers of the caller's runs whose record is gone.
-func (app *App) nameStrays(ctx context.Context, known map[string]bool) {
-	machine, err := config.Load(app.Getenv)
-	if err != nil {
-		return // whoever needs the engine is told
-	}
-	ctx, cancel := context.WithTimeout(ctx, strayTime)
-	defer cancel()
-	e, _, err := app.openEngine(ctx, machine)
-	if err != nil {
-		app.warn(fmt.Sprintf("the engine was not asked for runs without a record: %v", err))
-		return
-	}
-	defer e.Close()
-	containers, err := e.List(ctx)
-	if err != nil {
-		app.warn(fmt.Sprintf("the engine was not asked for runs without a record: %v", err))
-		return
-	}
-	for _, c := range strays(containers, known, app.account().UID) {
-		if c.Status == "running" {
-			app.warn(fmt.Sprintf("container crun-%s runs without a record here: it may belong to another machine's or another XDG_STATE_HOME's runs", c.Run))
-			continue
-		}
-		app.warn(fmt.Sprintf("container crun-%s (%s) has no record here; docker rm crun-%s removes it", c.Run, c.Status, c.Run))
-	}
-}
-
-// strays are the containers of this user's runs that have no record.
-func strays(all []engine.Container, known map[string]bool, uid uint32) []engine.Container {
-	var found []engine.Container
-	for _, c := range all {
-		if c.Run != "" && !known[c.Run] && c.Labels[plan.LabelPrefix+"uid"] == fmt.Sprint(uid) {
-			found = append(found, c)
-		}
-	}
-	return found
 }

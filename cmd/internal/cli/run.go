@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"crun.dev/crun/run/bundle"
+	"crun.dev/crun/run/launch"
+
 	"crun.dev/crun/run/precheck"
 )
 
@@ -37,6 +39,7 @@ type runOptions struct {
 	interactive bool
 	tty, noTTY  bool
 	grace       time.Duration
+	detachKeys  string
 
 	skipChecks []string // names of precheck
 	bundle     string   // a folder to write an OCI bundle to, or ""
@@ -162,6 +165,7 @@ func addRunFlags(flags *pflag.FlagSet, o *runOptions) {
 	flags.BoolVarP(&o.interactive, "interactive", "i", false, "attach stdin also when it is a terminal without -t")
 	flags.BoolVarP(&o.tty, "tty", "t", false, "give the run a terminal")
 	flags.BoolVarP(&o.noTTY, "no-tty", "T", false, "give the run no terminal")
+	addDetachKeys(flags, &o.detachKeys)
 	flags.Var((*timeFlag)(&o.grace), "grace", "`TIME` between SIGTERM and SIGKILL (default 10s)")
 	flags.StringSliceVar(&o.skipChecks, "skip-check", nil, "start also where this check, `NAME[,NAME]`, speaks against it: disk, memory, runs, shm, gpus or all")
 	flags.StringVar(&o.bundle, "oci-bundle", "", "write an OCI bundle to `FOLDER`, for runc run, and start nothing")
@@ -195,6 +199,9 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 	}
 	if err := checkSkips(cmd, o.skipChecks); err != nil {
 		return err
+	}
+	if err := launch.ParseDetachKeys(firstOf(o.detachKeys, defaultDetachKeys)); err != nil {
+		return &usageError{command: cmd.CommandPath(), err: err}
 	}
 	return checkOutput(cmd, o.output)
 }

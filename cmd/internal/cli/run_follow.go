@@ -27,6 +27,8 @@ func (f *foreground) follow(ctx context.Context, container string) error {
 	switch {
 	case errors.Is(err, monitor.ErrDetached):
 		return f.leave(exitSIGHUP)
+	case errors.Is(err, monitor.ErrLeft):
+		return f.leave(0)
 	case errors.Is(err, monitor.ErrBrokenPipe):
 		if state.Phase == "" {
 			f.app.note("nobody reads the output any more; run %s goes on, and crun stop %s ends it", p.Name, p.Name)
@@ -42,6 +44,9 @@ func (f *foreground) follow(ctx context.Context, container string) error {
 func (f *foreground) leave(code int) error {
 	name := f.job.plan.Name
 	f.app.note("run %s goes on; crun logs -f %s shows it, crun stop %s ends it", name, name, name)
+	if code == 0 {
+		return nil
+	}
 	return &exitError{code: code}
 }
 

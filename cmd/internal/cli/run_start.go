@@ -248,7 +248,7 @@ func (f *foreground) attach(ctx context.Context, container string) (err error) {
 	p := f.job.plan
 	opts := launch.SessionOptions{
 		Engine: f.job.engine, Container: container,
-		Stdout: f.app.Out, Stderr: f.app.Err, TTY: p.Spec.Process.Terminal,
+		Stdout: f.app.Out, Stderr: f.app.Err, TTY: p.Spec.Process.Terminal, DetachKeys: firstOf(f.job.options.detachKeys, defaultDetachKeys),
 	}
 	if p.Interactive {
 		opts.Stdin = f.app.In

@@ -144,7 +144,7 @@ func TestOtherFlags(t *testing.T) {
 			t.Errorf("%q: %v", c.args, err)
 			continue
 		}
-		all := cmp.AllowUnexported(psOptions{}, logsOptions{}, stopOptions{}, rmOptions{}, inspectOptions{})
+		all := cmp.AllowUnexported(psOptions{}, logsOptions{}, stopOptions{}, rmOptions{}, inspectOptions{}, runFilter{}, filterTerm{})
 		if diff := cmp.Diff(c.want, got, all); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.args, diff)
 		}

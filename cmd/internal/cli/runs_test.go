@@ -93,7 +93,7 @@ func TestLineTail(t *testing.T) {
 
 func TestTimestamps(t *testing.T) {
 	var out bytes.Buffer
-	p := &logPrinter{out: &out, err: io.Discard, timestamps: true}
+	p := &logPrinter{out: &out, err: io.Discard, options: &logsOptions{timestamps: true}}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)
 	for _, data := range []string{"a\nb", "c\n", "d\n"} {
 		if err := p.print(record.Frame{Time: at, Data: []byte(data)}); err != nil {

@@ -48,6 +48,11 @@ type api interface {
 	ContainerUnpause(ctx context.Context, id string) error
 	ContainerResize(ctx context.Context, id string, options container.ResizeOptions) error
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
+	ContainerStatsOneShot(ctx context.Context, id string) (container.StatsResponseReader, error)
+	ContainerExecCreate(ctx context.Context, id string, options container.ExecOptions) (container.ExecCreateResponse, error)
+	ContainerExecAttach(ctx context.Context, id string, options container.ExecAttachOptions) (types.HijackedResponse, error)
+	ContainerExecInspect(ctx context.Context, id string) (container.ExecInspect, error)
+	ContainerExecResize(ctx context.Context, id string, options container.ResizeOptions) error
 	ContainerLogs(ctx context.Context, id string, options container.LogsOptions) (io.ReadCloser, error)
 	ContainerRemove(ctx context.Context, id string, options container.RemoveOptions) error
 	ContainerList(ctx context.Context, options container.ListOptions) ([]container.Summary, error)

@@ -24,7 +24,7 @@ func (e *Engine) Attach(ctx context.Context, id string, opts engine.AttachOption
 	if err != nil {
 		return nil, err
 	}
-	conn, err := e.attach(ctx, id, container.AttachOptions{Stream: true, Stdin: opts.Stdin, Stdout: true, Stderr: true})
+	conn, err := e.attach(ctx, id, container.AttachOptions{Stream: true, Stdin: opts.Stdin, Stdout: true, Stderr: true, DetachKeys: opts.DetachKeys})
 	if err != nil {
 		return nil, e.explain(err, subject{container: id, plan: e.planOf(id)})
 	}

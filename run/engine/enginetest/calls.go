@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"crun.dev/crun/run/engine"
@@ -85,6 +86,20 @@ func (f *Fake) State(ctx context.Context, id string) (engine.State, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return c.state, nil
+}
+
+// Memory is 1 GiB for what runs.
+func (f *Fake) Memory(ctx context.Context, id string) (int64, error) {
+	if err := f.call(ctx, "memory"); err != nil {
+		return 0, err
+	}
+	_, err := f.get(id)
+	return 1 << 30, err
+}
+
+// Exec fails: commands here are functions.
+func (f *Fake) Exec(ctx context.Context, id string, opts engine.ExecOptions) (engine.Execution, error) {
+	return nil, errors.ErrUnsupported
 }
 
 // Logs reads the engine's copy.

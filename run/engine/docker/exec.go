@@ -1,0 +1,87 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+
+	"crun.dev/crun/run/engine"
+)
+
+var _ engine.Execution = (*execution)(nil)
+
+// Exec starts one more command in a running container. What cannot be executed
+// is told by its output and its exit code, 126 or 127.
+func (e *Engine) Exec(ctx context.Context, id string, opts engine.ExecOptions) (engine.Execution, error) {
+	if err := e.connect(ctx); err != nil {
+		return nil, err
+	}
+	made, err := e.api.ContainerExecCreate(ctx, id, container.ExecOptions{
+		Cmd: opts.Args, Env: opts.Env, WorkingDir: opts.Dir, User: opts.User, Tty: opts.TTY,
+		AttachStdin: opts.Stdin, AttachStdout: true, AttachStderr: true,
+	})
+	if err != nil {
+		return nil, e.explain(err, subject{container: id})
+	}
+	conn, err := e.api.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{Tty: opts.TTY})
+	if err != nil {
+		return nil, e.explain(err, subject{container: id})
+	}
+	return &execution{attached: attached{conn: conn, tty: opts.TTY}, engine: e, container: id, id: made.ID}, nil
+}
+
+type execution struct {
+	attached
+	engine        *Engine
+	container, id string
+}
+
+func (x *execution) Resize(ctx context.Context, width, height uint) error {
+	return x.engine.api.ContainerExecResize(ctx, x.id, container.ResizeOptions{Width: width, Height: height})
+}
+
+// Exit waits for the end: an engine ends the output a moment before.
+func (x *execution) Exit(ctx context.Context) (int, error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		got, err := x.engine.api.ContainerExecInspect(ctx, x.id)
+		if err != nil {
+			return 0, x.engine.explain(err, subject{container: x.container})
+		}
+		if !got.Running {
+			return got.ExitCode, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Memory is what the container has in use, in bytes, as the docker command
+// counts it: without the inactive part of its page cache.
+func (e *Engine) Memory(ctx context.Context, id string) (int64, error) {
+	if err := e.connect(ctx); err != nil {
+		return 0, err
+	}
+	answer, err := e.api.ContainerStatsOneShot(ctx, id)
+	if err != nil {
+		return 0, e.explain(err, subject{container: id})
+	}
+	defer answer.Body.Close()
+	var stats container.StatsResponse
+	if err := json.NewDecoder(answer.Body).Decode(&stats); err != nil {
+		return 0, fmt.Errorf("reading the memory of container %.12s: %w", id, err)
+	}
+	cache := stats.MemoryStats.Stats["total_inactive_file"] // cgroup v1
+	if v2, ok := stats.MemoryStats.Stats["inactive_file"]; ok && cache == 0 {
+		cache = v2
+	}
+	if cache > stats.MemoryStats.Usage {
+		cache = 0
+	}
+	return int64(stats.MemoryStats.Usage - cache), nil
+}
