@@ -130,6 +130,9 @@ func (o *Owner) vanished(ctx context.Context) error {
 		return o.unmade(ctx)
 	}
 	s.Removed = true
+	if n := len(s.Attempts); n > 0 && s.Container == "" {
+		return o.endWith(s.Attempts[n-1], "its monitor was killed between two attempts")
+	}
 	s.Phase, s.Message = record.Lost, "the container vanished while nobody watched; how the run ended is not known"
 	var r inside.Report
 	if report := o.shared(inside.ReportPath); report != nil && json.Unmarshal(report, &r) == nil {
@@ -221,6 +224,7 @@ func (o *Owner) rejoin(ctx context.Context) (*connection, error) {
 	stderr := &follower{to: o.log.Stderr(), have: o.Record.ReadLog(), log: o.log, stderr: true}
 	// Each reads up to here and not what the other writes meanwhile.
 	stdout.until, stderr.until = o.log.Total(), o.log.Total()
+	stdout.from, stderr.from = o.state.LogBefore, o.state.LogBefore
 	go func() {
 		defer close(c.drained)
 		defer stdout.have.Close()
@@ -242,6 +246,7 @@ type follower struct {
 	stderr bool
 
 	have  *record.LogReader
+	from  int64  // bytes of output in have that are of attempts before
 	until int64  // bytes of output to read of have
 	seen  int64  // of them read
 	rest  []byte // read of this stream and not compared yet
@@ -283,6 +288,9 @@ func (f *follower) more() bool {
 			continue // the comparison will tell
 		}
 		f.seen += int64(len(frame.Data))
+		if f.seen <= f.from {
+			continue
+		}
 		if frame.Stderr == f.stderr {
 			f.rest = bytes.Clone(frame.Data)
 			return true

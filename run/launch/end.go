@@ -94,9 +94,13 @@ func (o *Owner) reconnect(ctx context.Context) (*connection, error) {
 
 // conclude completes the record of a run whose container has ended.
 func (o *Owner) conclude(ctx context.Context, id string, code int) error {
+	outer := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	o.read(ctx, id, code)
+	if o.mayRestart() && o.prepareRestart(ctx, id) {
+		return o.pause(outer)
+	}
 	o.event("ended", map[string]string{"exit_code": fmt.Sprint(*o.state.ExitCode)})
 	written := o.Record.SetState(o.state)
 	if written == nil || errors.Is(written, fs.ErrNotExist) {

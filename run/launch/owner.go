@@ -33,6 +33,10 @@ type Owner struct {
 	// be given a folder of the record.
 	Share bool
 
+	// Backoff is the pause before the first restart of a run that failed; each
+	// further one is twice as long, up to a minute. Zero means a second.
+	Backoff time.Duration
+
 	// Retry is the pause between two tries to reach an engine that went away.
 	Retry time.Duration
 
@@ -55,11 +59,12 @@ type Owner struct {
 	// engineLost says that the engine went away while the command ran.
 	engineLost bool
 
-	plan  *plan.Plan
-	state record.State
-	log   *record.LogWriter
-	told  bool      // Ended has been called
-	stops time.Time // of the last request to stop that has been heeded
+	plan   *plan.Plan
+	starts bool // this owner has what a start needs
+	state  record.State
+	log    *record.LogWriter
+	told   bool      // Ended has been called
+	stops  time.Time // of the last request to stop that has been heeded
 }
 
 // cleanupTime bounds what is done behind a run that failed or was given up.
@@ -73,11 +78,18 @@ func (o *Owner) Start(ctx context.Context, secrets map[string]string, files []en
 	if err := o.load(); err != nil {
 		return err
 	}
-	running, err := o.start(ctx, secrets, files)
-	if err != nil {
-		return err
+	o.starts = true
+	for {
+		running, err := o.start(ctx, secrets, files)
+		if err != nil {
+			return err
+		}
+		if err := o.see(ctx, running); !errors.Is(err, errAgain) {
+			return err
+		}
+		// Whoever asked for the run has been told of its start.
+		o.Created, o.Ready, o.Started = nil, nil, nil
 	}
-	return o.see(ctx, running)
 }
 
 func (o *Owner) load() (err error) {
@@ -107,8 +119,10 @@ func (c *connection) close() {
 
 // start creates and starts the container. Whatever fails, none stays behind.
 func (o *Owner) start(ctx context.Context, secrets map[string]string, files []engine.File) (running *connection, err error) {
-	if o.log, err = o.Record.OpenLog(o.Log); err != nil {
-		return nil, o.failed(err)
+	if o.log == nil {
+		if o.log, err = o.Record.OpenLog(o.Log); err != nil {
+			return nil, o.failed(err)
+		}
 	}
 	if err := o.makeScratch(); err != nil {
 		return nil, o.failed(err)

@@ -63,6 +63,9 @@ func Signal(ctx context.Context, e engine.Engine, r *record.Record, container, b
 // send is Signal, and tells whether there is nothing that could get one.
 func send(ctx context.Context, e engine.Engine, r *record.Record, container, by, signal string) (gone bool, err error) {
 	r.AddEvent(record.Event{By: by, What: "signal", Attrs: map[string]string{"signal": signal}})
+	if container == "" { // between two attempts
+		return true, nil
+	}
 	err = e.Signal(ctx, container, signal)
 	switch {
 	case err == nil:

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -29,6 +30,10 @@ type Server struct {
 	// Files are to be put into the container of a plan, whose image is for
 	// this architecture.
 	Files func(p *plan.Plan, arch string) ([]engine.File, error)
+
+	// Notify tells somebody of the end of a run whose record is complete, or is
+	// nil. It is called once a run.
+	Notify func(context.Context, *plan.Plan, *record.State) error
 
 	// Stdin, Messages and LockFD are a test's; by default what a monitor
 	// process has inherited.
@@ -75,6 +80,7 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 	if owner.Record == nil {
 		return err
 	}
+	s.notify(ctx, owner.Record)
 	// An empty monitor.log says nothing.
 	if path := filepath.Join(owner.Record.Dir(), "monitor.log"); err == nil {
 		if info, statErr := os.Stat(path); statErr == nil && info.Size() == 0 {
@@ -83,6 +89,42 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 	}
 	return err
 }
+
+// Words of the events that say how the telling of an end went.
+const (
+	Notified     = "notified"
+	NotifyFailed = "notify failed"
+)
+
+// notify tells of the end of a run, once, and notes that. One whose command
+// was never started has been told of by crun run.
+func (s *Server) notify(ctx context.Context, r *record.Record) {
+	if s.Notify == nil {
+		return
+	}
+	state, err := r.State()
+	if err != nil || !state.Phase.Over() || state.Started.IsZero() {
+		return
+	}
+	events, err := r.Events()
+	if err != nil || slices.ContainsFunc(events, func(e record.Event) bool { return e.What == Notified || e.What == NotifyFailed }) {
+		return
+	}
+	p, err := r.Plan()
+	if err != nil {
+		return
+	}
+	event := record.Event{By: "monitor", What: Notified}
+	if err := s.Notify(ctx, p, &state); errors.Is(err, ErrNobody) {
+		return
+	} else if err != nil {
+		event.What, event.Attrs = NotifyFailed, map[string]string{"message": err.Error()}
+	}
+	_ = r.AddEvent(event) // a run is over with or without it
+}
+
+// ErrNobody says that nobody wants to know.
+var ErrNobody = errors.New("nobody is to be told")
 
 func (s *Server) inherit() (err error) {
 	if s.Stdin == nil {

@@ -185,6 +185,9 @@ func Describe(p *Plan) []Row {
 		}
 		add("threads", n)
 	}
+	if p.Restarts > 0 {
+		add("restart", fmt.Sprintf("on-failure:%d", p.Restarts))
+	}
 	if p.TimeLimit != nil {
 		add("time_limit", FormatDuration(time.Duration(*p.TimeLimit)))
 	}

@@ -29,6 +29,7 @@ func Make(req Request) (*Plan, []string, error) {
 			Project:     req.Project,
 			Image:       req.Image.Image,
 			Interactive: req.Interactive,
+			Restarts:    req.Restarts,
 			Grace:       Duration(req.Grace),
 			Log:         defaultLog,
 			Strict:      req.Limits.Strict != nil && *req.Limits.Strict,

@@ -56,6 +56,10 @@ type Plan struct {
 	SignalBeforeKill *EarlySignal `json:"signal_before_kill,omitempty"`
 	Log              Log          `json:"log"`
 
+	// Restarts is how often the command is started again after a failure; see
+	// launch for the failures that are none of it.
+	Restarts int `json:"restarts,omitempty"`
+
 	// Account makes the container know the caller: the engine adds a line to
 	// /etc/passwd and lines to /etc/group where the image has no such uid and
 	// gids.

@@ -58,6 +58,7 @@ type Request struct {
 
 	TTY         bool
 	Interactive bool
+	Restarts    int // after failures, 0 to MaxRestarts
 	Ports       []Port
 	// Grace is the time between SIGTERM and SIGKILL; 0 means DefaultGrace.
 	Grace time.Duration
@@ -65,6 +66,9 @@ type Request struct {
 
 // Unlimited is the value of a limit that is lifted.
 const Unlimited = -1
+
+// MaxRestarts bounds Request.Restarts: what failed a hundred times fails again.
+const MaxRestarts = 100
 
 // DefaultGrace is the time that a run has between SIGTERM and SIGKILL: what
 // `docker stop` gives.

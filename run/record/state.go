@@ -66,6 +66,12 @@ type State struct {
 	MemoryPeak  int64 `json:"memory_peak,omitempty"`
 	MemoryLimit int64 `json:"memory_limit,omitempty"`
 
+	// Attempts are those before the one that the rest of the state tells of,
+	// of a run that is started again after failures.
+	Attempts []Attempt `json:"attempts,omitempty"`
+	// LogBefore is how many bytes of output the attempts before have written.
+	LogBefore int64 `json:"log_before,omitempty"`
+
 	// Message is one sentence on a run that failed or was lost.
 	Message string `json:"message,omitempty"`
 	// Warnings are the engine's and the monitor's.
@@ -76,6 +82,14 @@ type State struct {
 	// Complete says that nothing remains to be done: the container is removed
 	// and the log compressed.
 	Complete bool `json:"complete,omitempty"`
+}
+
+// Attempt is one that failed, and after which the command was started again.
+type Attempt struct {
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished"`
+	ExitCode int       `json:"exit_code"`
+	Signal   string    `json:"signal,omitempty"`
 }
 
 // Summary is the part of a plan that a list of runs needs: a thousand plans

@@ -15,6 +15,7 @@ import (
 
 	"crun.dev/crun/run/inside"
 	"crun.dev/crun/run/launch"
+	"crun.dev/crun/run/monitor"
 	"crun.dev/crun/run/plan"
 	"crun.dev/crun/run/record"
 )
@@ -233,6 +234,14 @@ func endRows(all *inspection) [][2]string {
 		rows = append(rows, counterRows(r)...)
 		for _, d := range r.Differences {
 			add("difference", "%s", d)
+		}
+	}
+	for i, a := range s.Attempts {
+		add(fmt.Sprintf("attempt %d", i+1), "exit code %d after %s", a.ExitCode, formatTime(a.Finished.Sub(a.Started)))
+	}
+	for _, e := range all.Events {
+		if e.What == monitor.NotifyFailed {
+			add("notify failed", "%s", e.Attrs["message"])
 		}
 	}
 	for _, w := range s.Warnings {

@@ -35,7 +35,7 @@ func newMonitorCmd(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			server := &monitor.Server{Store: store, Open: app.engineAt, Files: initFiles}
+			server := &monitor.Server{Store: store, Open: app.engineAt, Files: initFiles, Notify: app.notify}
 			return server.Serve(context.WithoutCancel(cmd.Context()), args[0], adopt)
 		},
 	}

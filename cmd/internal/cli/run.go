@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 
 	"crun.dev/crun/run/bundle"
 	"crun.dev/crun/run/launch"
+	"crun.dev/crun/run/plan"
 
 	"crun.dev/crun/run/precheck"
 )
@@ -40,6 +43,8 @@ type runOptions struct {
 	tty, noTTY  bool
 	grace       time.Duration
 	detachKeys  string
+	settle      *time.Duration // nil: defaultSettle
+	restarts    int            // after failures
 
 	skipChecks []string // names of precheck
 	bundle     string   // a folder to write an OCI bundle to, or ""
@@ -82,6 +87,8 @@ func newRunCmd(app *App, runF func(context.Context, *runOptions) error) *cobra.C
 	o := &runOptions{}
 	values := make([]string, len(limitFlags))
 	var strict bool
+	var restart string
+	var settle time.Duration
 	cmd := &cobra.Command{
 		Use:   "run [flags] {SCRIPT.py | COMMAND} [ARG...]",
 		Short: "Run a script in the project's image under the limits of a profile",
@@ -100,6 +107,7 @@ cannot be executed, 127 that there is none.`,
 		Example: `  crun run train.py --epochs 10
   crun run --profile large --memory 24g train.py
   crun run -d --name night --time-limit 10h train.py
+  crun run -d --restart on-failure:3 train.py
   crun run --profile debug python
   crun run --data /archive/imagenet:ro train.py
   crun run --dry-run train.py
@@ -124,6 +132,13 @@ cannot be executed, 127 that there is none.`,
 			if cmd.Flags().Changed("strict") {
 				o.limits = append(o.limits, limitFlag{flag: "strict", field: "strict", value: fmt.Sprint(strict)})
 			}
+			if cmd.Flags().Changed("settle") {
+				o.settle = &settle
+			}
+			var err error
+			if o.restarts, err = parseRestart(restart); err != nil {
+				return &usageError{command: cmd.CommandPath(), err: err}
+			}
 			if err := o.check(cmd); err != nil {
 				return err
 			}
@@ -142,6 +157,8 @@ cannot be executed, 127 that there is none.`,
 	}
 	flags.BoolVar(&strict, "strict", false, "refuse what cannot be had in full, rather than lower it")
 	addRunFlags(flags, o)
+	flags.Var((*timeFlag)(&settle), "settle", "with -d, wait this `TIME` whether the command stays up (default 5s)")
+	flags.StringVar(&restart, "restart", "", "with -d, start a command that fails again: `on-failure:N` at most N times, or no")
 	_ = cmd.RegisterFlagCompletionFunc("profile", app.completeProfiles)
 	_ = cmd.RegisterFlagCompletionFunc("network", cobra.FixedCompletions([]string{"none", "default", "host"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions(append(precheck.Names(), precheck.All), cobra.ShellCompDirectiveNoFileComp))
@@ -173,6 +190,19 @@ func addRunFlags(flags *pflag.FlagSet, o *runOptions) {
 	flags.StringVarP(&o.output, "output", "o", "", "with --dry-run, print as `FORMAT`: json")
 }
 
+// parseRestart reads --restart.
+func parseRestart(text string) (int, error) {
+	if text == "" || text == "no" {
+		return 0, nil
+	}
+	count, ok := strings.CutPrefix(text, "on-failure:")
+	n, err := strconv.Atoi(count)
+	if !ok || err != nil || n < 1 || n > plan.MaxRestarts {
+		return 0, fmt.Errorf("--restart is %q; allowed are no and on-failure:N, with N from 1 to %d", text, plan.MaxRestarts)
+	}
+	return n, nil
+}
+
 // check refuses flags that contradict each other.
 func (o *runOptions) check(cmd *cobra.Command) error {
 	switch {
@@ -180,6 +210,10 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 		return usagef(cmd, "-t and -T contradict each other")
 	case o.detach && (o.interactive || o.tty):
 		return usagef(cmd, "-d closes stdin and has no terminal: leave out -i and -t")
+	case !o.detach && o.settle != nil:
+		return usagef(cmd, "--settle goes with -d: in the foreground the end of a run is seen as it comes")
+	case !o.detach && o.restarts > 0:
+		return usagef(cmd, "--restart goes with -d: what was typed or piped into a run cannot be given to the next attempt")
 	case o.image != "" && o.file != "":
 		return usagef(cmd, "--image and -f both say which image to run in: leave one out")
 	case o.image != "" && o.locked:

@@ -62,7 +62,7 @@ func (app *App) prepare(ctx context.Context, o *runOptions) (j *job, err error) 
 	}
 	request := plan.Request{
 		Name: o.name, Profile: profile.Name, Origin: make(map[string]string),
-		Command: o.command, Dir: app.Dir, Account: app.account(), Umask: umask(), Grace: o.grace,
+		Command: o.command, Dir: app.Dir, Account: app.account(), Umask: umask(), Grace: o.grace, Restarts: o.restarts,
 	}
 	for field, source := range profile.Origin {
 		request.Origin[field] = source.String()

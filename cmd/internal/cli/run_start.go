@@ -98,17 +98,20 @@ func (f *foreground) run(ctx context.Context) error {
 	// A signal from here on is for the run.
 	ctx = context.WithoutCancel(ctx)
 	over, err := f.started()
+	if err == nil && over == nil && f.job.options.detach {
+		over, err = f.settle()
+	}
 	switch {
 	case err != nil:
 		if f.session != nil {
 			f.session.Close()
 		}
 		return err
-	case f.job.options.detach && (over == nil || over.Phase == record.Ended):
+	case f.job.options.detach && (over == nil || over.Phase == record.Ended && exitCodeOf(over) == 0):
 		fmt.Fprintln(f.app.Out, f.job.plan.Name)
 		return nil
 	case f.job.options.detach:
-		return f.ended(over)
+		return f.endedEarly(over)
 	case over != nil:
 		f.session.Drain(monitor.DrainIdle)
 		return f.ended(over)

@@ -59,6 +59,9 @@ type Config struct {
 	// Checks are the lines of what is looked at before a run starts.
 	Checks Checks
 
+	// Notify is who is told of the end of the user's runs.
+	Notify Notify
+
 	// Origin has where each value comes from, by its key in the file:
 	// "proxy.http", "mirrors.conda.conda-forge"; an environment variable for a
 	// default of the host.
@@ -111,6 +114,18 @@ type Checks struct {
 	Refuse, Skip []string
 }
 
+// Notify is who is told of the end of a run. Nobody is where neither Command
+// nor Webhook is set.
+type Notify struct {
+	// Command gets JSON on its stdin.
+	Command []string
+	// Webhook is a URL, and a secret; Body is a template of what it gets, ""
+	// for the JSON.
+	Webhook, Body string
+	// On is always or failure; "" means always.
+	On string
+}
+
 // host is what Load finds on the machine; tests make their own.
 type host struct {
 	systemDir string
@@ -151,6 +166,7 @@ func load(env func(string) string, h host) (*Config, error) {
 			continue
 		}
 		errs = append(errs, config.read(doc)...)
+		errs = append(errs, config.checkNotify(path, path == filepath.Join(h.systemDir, FileName))...)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
