@@ -25,7 +25,11 @@ const drainTime = 10 * time.Second
 // see follows a running container to its end and completes the record.
 func (o *Owner) see(ctx context.Context, c *connection) error {
 	for {
+		watched, stop := context.WithCancel(ctx)
+		tmpdir := o.watchTmpdir(watched, c.id)
 		exit, err := o.exit(ctx, c)
+		stop()
+		o.seen(tmpdir)
 		if err == nil {
 			select {
 			case <-c.drained:
@@ -237,6 +241,9 @@ func (o *Owner) readReport(r *inside.Report) {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s was %s at the start and is %s at the end: it was changed from outside while the run lasted", d.Field, d.Asked, d.Effective))
 	}
 	s.Signal = r.Signal
+	if r.Reason == inside.ReasonSignaled || r.Reason == inside.ReasonExited && r.ExitCode != 0 {
+		s.Full = o.fullPlaces(r.Counters)
+	}
 	s.TimedOut = r.Reason == inside.ReasonTimeLimit
 	switch r.Reason {
 	case inside.ReasonRefused, inside.ReasonNotFound, inside.ReasonNotExec, inside.ReasonInitFailed:

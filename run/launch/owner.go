@@ -40,6 +40,10 @@ type Owner struct {
 	// Retry is the pause between two tries to reach an engine that went away.
 	Retry time.Duration
 
+	// Pause is the least time between two looks at a tmpdir on disk: a second
+	// where it is not set.
+	Pause time.Duration
+
 	// Linger is how long adoption looks for the container of a monitor that
 	// died before it could write that there is one: an engine finishes what it
 	// has begun.

@@ -165,7 +165,11 @@ func Describe(p *Plan) []Row {
 	if size, ok := p.TmpfsSize(TmpPath); ok {
 		add("tmpdir.size", FormatBytes(size))
 	} else if p.ScratchSize > 0 {
-		add("tmpdir.size", FormatBytes(p.ScratchSize)+" on disk, not limited")
+		held := "watched, not limited"
+		if p.Scratch == "" {
+			held = "not limited"
+		}
+		add("tmpdir.size", FormatBytes(p.ScratchSize)+" on disk, "+held)
 	}
 	if resources.Pids != nil {
 		addOpt("pids", resources.Pids.Limit, formatCount)

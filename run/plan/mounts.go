@@ -14,6 +14,8 @@ import (
 const (
 	ShmPath = "/dev/shm"
 	TmpPath = "/tmp"
+	// VarTmpPath is where some programs put temporary files whatever TMPDIR says.
+	VarTmpPath = "/var/tmp"
 )
 
 // mounts shows the project, the home and the user's own folders at their
@@ -117,6 +119,9 @@ func (m *maker) tmpdir(dir TmpDir) {
 	switch dir.Kind {
 	case TmpFS, "":
 		m.tmpfs("tmpdir.size", TmpPath, "tmpfs", dir.Size)
+		if dir.Size > 0 && !m.mounted(VarTmpPath) {
+			m.tmpfs("tmpdir.size", VarTmpPath, "tmpfs", dir.Size)
+		}
 		return
 	case Disk:
 	default:
@@ -136,11 +141,26 @@ func (m *maker) tmpdir(dir TmpDir) {
 	default:
 		m.plan.Scratch = filepath.Join(root, "crun-"+m.req.ID)
 		m.plan.ScratchSize = dir.Size
-		m.plan.Spec.Mounts = append(m.plan.Spec.Mounts, specs.Mount{
-			Destination: TmpPath, Source: m.plan.Scratch, Type: "bind", Options: []string{"rbind", "rprivate", "rw"},
-		})
+		for _, path := range []string{TmpPath, VarTmpPath} {
+			if path == VarTmpPath && m.mounted(path) {
+				continue
+			}
+			m.plan.Spec.Mounts = append(m.plan.Spec.Mounts, specs.Mount{
+				Destination: path, Source: m.plan.ScratchTmp(), Type: "bind", Options: []string{"rbind", "rprivate", "rw"},
+			})
+			m.origin["mount."+path] = "tmpdir"
+		}
 	}
 }
+
+// mounted tells whether the caller has something else for a path.
+func (m *maker) mounted(path string) bool {
+	return slices.ContainsFunc(m.plan.Spec.Mounts, func(mount specs.Mount) bool { return mount.Destination == path })
+}
+
+// ScratchTmp is the folder of Scratch that is mounted: one that everybody in
+// the run may write to, in one that is the caller's alone.
+func (p *Plan) ScratchTmp() string { return filepath.Join(p.Scratch, "tmp") }
 
 // halfOfMemory tells of files in memory that can take most of it: a full /tmp
 // then looks like a leak of the script's.

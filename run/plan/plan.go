@@ -66,8 +66,8 @@ type Plan struct {
 	Account Account `json:"account"`
 
 	// Scratch is a folder on the engine's host that is made for this run and
-	// removed behind it (tmpdir of kind disk), or "". ScratchSize is what the
-	// run is expected to fill of it, in bytes; no file system holds it to that.
+	// removed behind it (tmpdir of kind disk), or "". ScratchSize is what it may
+	// take, in bytes, watched by the monitor, which ends a run that takes more.
 	// On a remote engine, where crun makes no folders, Scratch is "" and /tmp is
 	// the container's own.
 	Scratch     string `json:"scratch,omitempty"`

@@ -357,7 +357,7 @@ func TestMountsFromTheRootDown(t *testing.T) {
 	for _, m := range p.Spec.Mounts {
 		order = append(order, m.Destination)
 	}
-	want := []string{"/tmp", "/dev/shm", "/tmp/x/project", "/home/ada/.cache/crun/home"}
+	want := []string{"/tmp", "/dev/shm", "/var/tmp", "/tmp/x/project", "/home/ada/.cache/crun/home"}
 	if !slices.Equal(order, want) {
 		t.Errorf("mounts %v, want %v", order, want)
 	}

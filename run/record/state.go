@@ -62,6 +62,12 @@ type State struct {
 	OOMKilled bool `json:"oom_killed,omitempty"`
 	// TimedOut says that the time limit ended the run.
 	TimedOut bool `json:"timed_out,omitempty"`
+	// Full says, a sentence each, which places of the run were full at its end,
+	// where it ended badly.
+	Full []string `json:"full,omitempty"`
+	// TmpdirUsed is what its tmpdir on disk took when the monitor ended the run
+	// for it, in bytes; 0 where it did not.
+	TmpdirUsed int64 `json:"tmpdir_used,omitempty"`
 	// MemoryPeak and MemoryLimit are in bytes; 0 where not known or unlimited.
 	MemoryPeak  int64 `json:"memory_peak,omitempty"`
 	MemoryLimit int64 `json:"memory_limit,omitempty"`

@@ -122,6 +122,9 @@ func (app *App) readInside(ctx context.Context, r *record.Record, s *record.Stat
 func (app *App) printInspection(all *inspection) error {
 	table := tabwriter.NewWriter(app.Out, 0, 0, 2, ' ', 0)
 	held := heldLimits(all.Limits)
+	if l := all.Limits; l != nil && l.Tmp != nil && all.Plan.Scratch != "" {
+		held["tmpdir.size"] = "watched, not limited, " + l.Tmp.Type
+	}
 	fmt.Fprintln(table, "FIELD\tASKED\tHELD\tFROM")
 	for _, row := range plan.Describe(all.Plan) {
 		asked := row.Value
@@ -229,6 +232,12 @@ func endRows(all *inspection) [][2]string {
 	}
 	if s.Signal != "" {
 		add("signal", "%s", s.Signal)
+	}
+	if s.TmpdirUsed > 0 {
+		add("ended for its tmpdir", "%s used", plan.FormatBytes(s.TmpdirUsed))
+	}
+	for _, full := range s.Full {
+		add("full", "%s", full)
 	}
 	if r := all.Report; r != nil {
 		rows = append(rows, counterRows(r)...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"crun.dev/crun/cmd/internal/config"
+	"crun.dev/crun/run/launch"
 	"crun.dev/crun/run/plan"
 	"crun.dev/crun/run/record"
 )
@@ -58,7 +58,7 @@ func (app *App) findOldRuns(ctx context.Context, g *garbage, cfg *config.Config,
 		if p, err := r.Plan(); err == nil {
 			name = p.Name
 		}
-		bytes := diskUse(r.Dir())
+		bytes := launch.DiskUse(ctx, r.Dir())
 		g.Records = append(g.Records, recordFate{ID: r.ID, Name: name, Bytes: bytes, Finished: ended})
 		g.Frees += bytes
 	}
@@ -75,7 +75,7 @@ func (app *App) findOldRuns(ctx context.Context, g *garbage, cfg *config.Config,
 		if why == "" {
 			continue
 		}
-		bytes := diskUse(folder)
+		bytes := launch.DiskUse(ctx, folder)
 		g.Tmpdirs = append(g.Tmpdirs, folderFate{Path: folder, Bytes: bytes, Why: why})
 		g.Frees += bytes
 	}
@@ -162,20 +162,4 @@ func (app *App) removeOldRuns(g *garbage, store *record.Store) (freed int64, err
 		freed += old.Bytes
 	}
 	return freed, errors.Join(errs...)
-}
-
-// diskUse is the space that a folder takes, in bytes; links are not followed.
-func diskUse(folder string) (bytes int64) {
-	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // what cannot be read is not counted
-		}
-		if info, err := entry.Info(); err == nil {
-			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-				bytes += stat.Blocks * 512
-			}
-		}
-		return nil
-	})
-	return bytes
 }

@@ -91,7 +91,7 @@ func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
 		return fmt.Sprintf("run %s did not start its command%s", p.Name, log), false
 	case s.Phase == record.Failed:
 		return fmt.Sprintf("run %s could not start: %s", p.Name, s.Message), false
-	case s.ExitCode != nil && *s.ExitCode == 0:
+	case s.ExitCode != nil && *s.ExitCode == 0 && s.TmpdirUsed == 0:
 		return fmt.Sprintf("run %s ended after %s%s%s", p.Name, after, memoryText(s), memoryHint(s)), true
 	}
 	how := fmt.Sprintf("with exit code %d", exitCodeOf(s))
@@ -100,6 +100,9 @@ func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
 	}
 	text = fmt.Sprintf("run %s ended %s after %s", p.Name, how, after)
 	switch {
+	case s.TmpdirUsed > 0:
+		text += fmt.Sprintf(": its tmpdir took %s of its %s on disk (watched, not limited); more is --tmpdir SIZE,disk",
+			plan.FormatBytes(s.TmpdirUsed), plan.FormatBytes(p.ScratchSize))
 	case s.OOMKills > 0 || s.OOMKilled:
 		text += ", killed: out of memory (limit " + plan.FormatBytes(s.MemoryLimit)
 		if s.MemoryPeak > 0 {
@@ -108,6 +111,9 @@ func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
 		text += "); more is --memory SIZE"
 	case s.TimedOut && p.TimeLimit != nil:
 		text += ", at its time limit of " + plan.FormatDuration(time.Duration(*p.TimeLimit))
+	}
+	for _, full := range s.Full {
+		text += "; " + full
 	}
 	return text + log, false
 }

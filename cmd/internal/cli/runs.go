@@ -133,7 +133,7 @@ func (app *App) completeRuns(wanted func(*record.State) bool) cobra.CompletionFu
 func isActive(s *record.State) bool { return !s.Phase.Over() }
 
 // stateText is how a run stands, in a few words: "running", "exit 1",
-// "SIGKILL", "out of memory", "failed", "lost".
+// "SIGKILL", "out of memory", "tmpdir full", "failed", "lost".
 func stateText(s *record.State) string {
 	switch {
 	case s.Phase == record.Running && s.Paused:
@@ -142,6 +142,8 @@ func stateText(s *record.State) string {
 		return string(s.Phase)
 	case s.ExitCode != nil && *s.ExitCode == 0:
 		return "done"
+	case s.TmpdirUsed > 0:
+		return "tmpdir full"
 	case s.OOMKills > 0 || s.OOMKilled:
 		return "out of memory"
 	case s.TimedOut:
