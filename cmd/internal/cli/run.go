@@ -225,7 +225,7 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 	case o.command[0] == "":
 		return usagef(cmd, "the command is an empty word: name a script or a command")
 	}
-	for _, name := range []string{"profile", "name", "image", "file", "project"} {
+	for _, name := range []string{"profile", "name", "image", "file", "project", "oci-bundle"} {
 		// As a rule a shell's variable that is not set.
 		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
 			return usagef(cmd, "--%s is empty: name one, or leave the flag out", name)

@@ -66,6 +66,7 @@ var wrongValues = map[string][]struct{ value, want string }{
 	"image":      {{"", "--image is empty: "}},
 	"file":       {{"", "--file is empty: "}},
 	"project":    {{"", "--project is empty: "}, {"nowhere", "--project nowhere: "}, {"train.py", "--project train.py is not a folder: "}},
+	"oci-bundle": {{"", "--oci-bundle is empty: "}},
 	"grace":      {{"", ""}, {"10", ""}, {"-1s", ""}, {"soon", ""}, {"1d", ""}},
 	"skip-check": {{"dsik", ""}, {"disk,,runs", ""}},
 	"output":     {{"yaml", ""}},
