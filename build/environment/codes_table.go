@@ -232,7 +232,8 @@ Name the repository, with a commit.`,
 		"other-platform", SeverityWarning,
 		"a package of Windows or macOS in an image of Linux",
 		`"conda env export" writes down what the exporting system had, its C runtime and terminal helpers included. On Linux
-those packages do not exist. Take the line out, or mark it "# [win]" or "# [osx]", which crun reads.`,
+those packages do not exist. Take the line out, or mark it "# [win]" or "# [osx]", which crun reads. The same goes for the
+address of a wheel whose name ends with win_amd64.whl or with macosx and a version.`,
 		"conda-forge's feedstocks vc, msys2-, libcxx, cctools-and-ld64, pyobjc",
 	},
 	{
@@ -338,7 +339,8 @@ write "-e ./FOLDER". A folder outside of the project is installed too: a run doe
 	{
 		"option-unused", SeverityNote,
 		"an option of pip that changes nothing",
-		`The option would have changed how pip fetches or chooses, and a build has no use for it: the message says why. It can
+		`The option would have changed how pip fetches or chooses, and a build has no use for it, or it has a condition behind it,
+which pip does not look at: the message says why. It can
 stay for those who install the file with pip.`,
 		sourcePipFile,
 	},
@@ -387,8 +389,9 @@ does the same for an environment that is there, with what you asked conda for.`,
 	{
 		"key-ignored", SeverityNote,
 		"a key of another tool, which is passed over",
-		`Some tools read the same file and have keys of their own (platforms and category are conda-lock's). They say nothing
-that a build could follow.`,
+		`Some tools read the same file and have keys of their own (platforms and category are conda-lock's; in a pyproject.toml
+uv's, PDM's and Poetry's indexes, and pixi's packages). crun does not follow them; where that changes what is installed it is a
+warning, which says what to write.`,
 		"https://conda.github.io/conda-lock/src_environment_yml/",
 	},
 	{

@@ -36,19 +36,20 @@ func (p *parser) lintLocalVersions() {
 			if m == nil || !p.applies(r) {
 				continue
 			}
+			what, _, _ := strings.Cut(r.Text, ";")
 			line := localIndex(r.Name, m[1], m[2], torch)
 			if told[line] || p.namesIndex(strings.Contains(line, pytorchIndex)) {
 				continue
 			}
 			if line == "" {
 				p.find("local-version", SeverityWarning, r.Pos,
-					`%s is a build that PyPI does not have, and no line names an index that has it; add "- --extra-index-url ADDRESS" or "- --find-links ADDRESS", or take "+%s" out`, r.Text, m[2])
+					`%s is a build that PyPI does not have, and no line names an index that has it; add "- --extra-index-url ADDRESS" or "- --find-links ADDRESS", or take "+%s" out`, what, m[2])
 				continue
 			}
 			told[line] = true
 			p.find("local-version", SeverityWarning, r.Pos,
 				`%s is a build that PyPI does not have, and no line names an index that has it; add "- %s" above it, or take "+%s" out`,
-				r.Text, line, m[2]).Fix = fix(false, p.insertBefore(r.Pos.Line, "- "+line))
+				what, line, m[2]).Fix = fix(false, p.insertBefore(r.Pos.Line, "- "+line))
 		}
 	}
 }

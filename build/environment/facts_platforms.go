@@ -3,6 +3,7 @@ package environment
 import (
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/names"
 )
 
@@ -76,6 +77,10 @@ func foreignTo(name string) string {
 	return ""
 }
 
+// foreignWheel is the name of a wheel for Windows or macOS
+// (https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/).
+var foreignWheel = lazyregexp.New(`-(win|macosx)(?:_[a-z0-9_]+|32)\.whl(?:[#?\s]|$)`)
+
 // lintPlatforms looks for packages of another system.
 func (p *parser) lintPlatforms() {
 	for _, spec := range p.env.Conda {
@@ -94,6 +99,14 @@ func (p *parser) lintPlatforms() {
 	}
 	for _, section := range p.env.Pip {
 		for _, r := range section.Requirements {
+			if m := foreignWheel.FindStringSubmatch(r.Text); m != nil && r.Kind == PipURL && p.applies(r) {
+				system, word := "Windows", "win32"
+				if m[1] == "macosx" {
+					system, word = "macOS", "darwin"
+				}
+				p.find("other-platform", SeverityWarning, r.Pos, `%q is a wheel for %s, which pip does not install on Linux: name the one for Linux, or write " ; sys_platform == '%s'" behind it`, r.Text, system, word)
+				continue
+			}
 			system := foreignTo(r.Name)
 			if system == "" || r.Kind != PipPackage || strings.Contains(r.Text, ";") {
 				continue

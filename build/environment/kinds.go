@@ -28,7 +28,10 @@ func kindOf(file string, data []byte) string {
 	case ".txt", ".in":
 		return kindRequirements
 	}
-	if file == Stdin || path.Base(file) == "Pipfile" {
+	if path.Base(file) == "Pipfile" {
+		return kindTOML
+	}
+	if file == Stdin {
 		if text, err := yamlfile.Text(data); err == nil {
 			return kindOfText(string(text))
 		}
@@ -55,7 +58,7 @@ func kindOfText(text string) string {
 }
 
 var (
-	tomlTable    = lazyregexp.New(`^(?:\[[A-Za-z0-9_."-]+\]|[A-Za-z0-9_-]+\s*=\s*["\[{].*)\s*(?:#.*)?$`)
+	tomlTable    = lazyregexp.New(`^(?:\[[A-Za-z0-9_."-]+\]|\[\[[A-Za-z0-9_."-]+\]\]|[A-Za-z0-9_-]+\s*=\s*["\[{].*)\s*(?:#.*)?$`)
 	condaExport  = lazyregexp.New(`(?m)^# \$ conda create --name <env> --file <this file>`)
 	explicitMark = lazyregexp.New(`(?m)^@EXPLICIT\s*$`)
 	condaPin     = lazyregexp.New(`^[A-Za-z0-9_.-]+=[^=<>!~ ]+=[A-Za-z0-9_.]+$`)
@@ -67,6 +70,11 @@ func (p *parser) requirementsFile(text string) {
 	p.env.Name = safeName(p.opts.FolderName)
 	at := yamlfile.Position{File: p.env.File, Line: 1, Column: 1}
 	switch {
+	case condaExport.MatchString(text) && !explicitMark.MatchString(text) && slices.ContainsFunc(pipLines(text, ""), func(line pipLine) bool { return !condaPin.MatchString(line.text) }):
+		// "conda list --export" gives every line a build.
+		p.code = codeOtherFile
+		p.errorf(at, `this is a list of conda packages, for "conda create --file"; put them under "dependencies:" of an environment.yml, one an item ("- python=3.9")`)
+		return
 	case condaExport.MatchString(text), explicitMark.MatchString(text):
 		p.code = codeOtherFile
 		p.errorf(at, `this is a list that "conda list" wrote, of one machine's exact packages; write an environment file of what was asked for: "crun init --from-conda NAME", or "conda env export --from-history"`)
@@ -91,7 +99,11 @@ func (p *parser) addPython(at yamlfile.Position) {
 	spec.Text = spec.text()
 	p.env.Conda = append(p.env.Conda, spec)
 	p.usualPython = !p.pythonGiven
-	if !p.pythonGiven && len(p.errs) == 0 {
+	switch {
+	case p.pythonGiven || len(p.errs) > 0:
+	case p.pythonAllowed != nil:
+		p.find("python-added", SeverityNote, p.pythonAllowed.Pos, `requires-python is %q: %s is taken (another one with --python)`, p.pythonAllowed.Text, spec)
+	default:
 		p.find("python-added", SeverityNote, at, `no python is asked for; %s is added (another one with --python)`, spec)
 	}
 }

@@ -85,6 +85,36 @@ dependencies = [
 				`4:3 "torch=2.4" has one "=", which is conda's; pip's is "torch==2.4"` + "\n" +
 				`5:3 "--pre" is an option of pip, which [project] cannot hold; write it into a requirements.txt with "-e .", and build that`,
 		}},
+		{"a Python that it allows", "-- pyproject.toml --\n[project]\nrequires-python = '==3.9.*'\ndependencies = []\n", "", map[string]string{"conda": "python=3.9 | pip", "lint": "python-added"}},
+		{"tables of other tools", `-- pyproject.toml --
+[project]
+dependencies = ["torch==2.4.1"]
+[[tool.pdm.source]]
+name = "torch"
+[[tool.poetry.source]]
+name = "torch"
+[tool.poetry.dependencies]
+torch = { source = "torch" }
+[tool.pixi.dependencies]
+ffmpeg = "*"
+[tool.uv]
+override-dependencies = ["numpy<2"]
+`, "", map[string]string{"lint": "python-added key-ignored key-ignored key-ignored key-ignored key-ignored"}},
+		{"Pipfile", "-- Pipfile --\n[[source]]\nurl = 'https://example.org/simple'\n[packages]\ntorch = {version= '==2.4.1'}\n", "", map[string]string{
+			"error": `3:2 the packages of [packages] are pipenv's own form; "pipenv requirements > requirements.txt" writes the file to build`,
+		}},
+		{"a list for conda create", "-- requirements.txt --\n# This file may be used to create an environment using:\n# $ conda create --name <env> --file <this file>\npython=3.8\npytorch=1.6=py3.8_cuda10.2.89_cudnn7.6.5_0\n", "", map[string]string{
+			"error": `1:1 this is a list of conda packages, for "conda create --file"; put them under "dependencies:" of an environment.yml, one an item ("- python=3.9")`,
+		}},
+		{"an option with a condition", "-- requirements.txt --\n--extra-index-url=https://example.org/whl ; sys_platform  != 'darwin'\ntorch\n", "3.11", map[string]string{
+			"pip": "--extra-index-url https://example.org/whl | torch", "lint": "option-unused cuda-driver",
+		}},
+		{"wheels of other systems", `-- requirements.txt --
+torch@https://example.org/torch-1.13.1-cp38-cp38-win_amd64.whl
+https://example.org/tools-1.0-cp39-cp39-macosx_11_0_arm64.whl
+https://example.org/other-1.0-cp38-cp38-win_amd64.whl ; platform_system == "Windows"
+https://example.org/window-1.0-py3-none-any.whl
+`, "3.9", map[string]string{"lint": "other-platform other-platform"}},
 		{"python that it does not allow", "-- pyproject.toml --\n[project]\nrequires-python = '>=3.10'\ndependencies = []\n", "3.9", map[string]string{
 			"error": `2:19 requires-python ">=3.10" does not allow --python 3.9; leave --python out, or change the file`,
 		}},

@@ -108,7 +108,7 @@ func (p *parser) lintWheelPython() {
 	for _, section := range p.env.Pip {
 		for _, r := range section.Requirements {
 			m := wheelPython.FindStringSubmatch(r.Text)
-			if r.Kind != PipURL || m == nil || m[1]+"."+m[2] == minor(want) || !p.applies(r) {
+			if r.Kind != PipURL || m == nil || foreignWheel.MatchString(r.Text) || m[1]+"."+m[2] == minor(want) || !p.applies(r) {
 				continue
 			}
 			p.find("build-python", SeverityWarning, r.Pos, "%q is a wheel for Python %s.%s, which pip does not install into Python %s; name the wheel for %s, or take Python %s.%s", r.Text, m[1], m[2], minor(want), minor(want), m[1], m[2])
@@ -131,6 +131,8 @@ func (p *parser) lintPip() {
 			case r.Kind == PipEditable && isRepository:
 				p.find("editable-installed", SeverityNote, r.Pos, `%q: the repository is installed as a package ("-e" is for folders of the project)`, r.Text)
 			case isRepository:
+			case r.Kind == PipOption && r.Marker != "":
+				p.find("option-unused", SeverityNote, r.Pos, "the condition %q behind %s is not used: pip knows none for an option", r.Marker, optionName(r.Text))
 			case r.Kind == PipOption && unusedOptions[optionName(r.Text)] != "":
 				p.find("option-unused", SeverityNote, r.Pos, "%q is not used: %s", r.Text, unusedOptions[optionName(r.Text)])
 			case r.isLocal() && p.kind != kindTOML: // there it is the project itself

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/internal/tomlfile"
 	"crun.dev/crun/internal/yamlfile"
 	"gopkg.in/yaml.v3"
 )
@@ -119,6 +120,8 @@ type parser struct {
 	pythonGiven bool
 	// usualPython tells that nobody has, and that the file names no Python.
 	usualPython bool
+	// pythonAllowed is a requires-python that allows the usual Python, or nil.
+	pythonAllowed *tomlfile.Value
 }
 
 // result joins the errors, without secrets and in the order of the file.

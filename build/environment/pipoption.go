@@ -65,6 +65,12 @@ func parsePipOption(text string, clean func(string) string) (PipRequirement, err
 		return PipRequirement{}, fmt.Errorf("has the option %s, which pip does not know%s", name, yamlfile.DidYouMean(name, slices.Sorted(maps.Keys(pipOptions))))
 	}
 	r := PipRequirement{Text: option.long, Kind: PipOption}
+	// pip takes "--extra-index-url URL ; sys_platform != 'darwin'" and does not
+	// look at the condition (the options of its req_file.py have none).
+	if before, condition, found := strings.Cut(written, " ;"); found && option.argument != "" && option.argument != "place" {
+		written = strings.TrimSpace(before)
+		value, r.Marker = unquote(written), strings.TrimSpace(condition)
+	}
 	switch {
 	case option.argument == "" && value != "":
 		return r, fmt.Errorf("has %q behind %s, which takes nothing; write it as an item of its own", value, name)

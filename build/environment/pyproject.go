@@ -61,9 +61,33 @@ func (p *parser) pyprojectFile(text string) {
 		section.Requirements = append(section.Requirements, r)
 	}
 	p.addSection(section, at)
-	for _, key := range []string{"sources", "index"} {
-		if table := root.Get("tool", "uv", key); table != nil {
-			p.find("key-ignored", SeverityWarning, table.Pos, `[tool.uv.%s] is uv's own and not followed: packages come from the index that pip uses; write "--extra-index-url URL" and "-e ." into a requirements.txt for others`, key)
+	p.besideProject(root)
+}
+
+// besideTables are tables of tools beside [project] that say something of its
+// packages.
+var besideTables = []struct {
+	tool, owner string
+	keys        []string
+	what        string
+}{
+	{"uv", "uv's", []string{"sources", "index", "index-url", "extra-index-url", "find-links"}, besideIndex},
+	{"pdm", "PDM's", []string{"source"}, besideIndex},
+	{"poetry", "Poetry's", []string{"source"}, besideIndex},
+	{"poetry", "Poetry's", []string{"dependencies"}, `write its packages and versions among the dependencies of [project]`},
+	{"uv", "uv's", []string{"constraint-dependencies", "override-dependencies"}, `write such versions among the dependencies of [project], or "-c FILE" and "-e ." into a requirements.txt`},
+	{"pixi", "pixi's", []string{"dependencies", "pypi-dependencies"}, `its packages are left out: "pixi workspace export conda-environment environment.yml" writes a file with them`},
+}
+
+const besideIndex = `packages come from the index that pip uses; write "--extra-index-url URL" and "-e ." into a requirements.txt for others`
+
+// besideProject tells of those that the file has.
+func (p *parser) besideProject(root *tomlfile.Value) {
+	for _, beside := range besideTables {
+		for _, key := range beside.keys {
+			if table := root.Get("tool", beside.tool, key); table != nil {
+				p.find("key-ignored", SeverityWarning, table.Pos, "[tool.%s.%s] is %s own and not followed: %s", beside.tool, key, beside.owner, beside.what)
+			}
 		}
 	}
 }
@@ -157,6 +181,7 @@ func (p *parser) requiresPython(project *tomlfile.Value) {
 	}
 	allowed := func(version string) bool { return allowsPython(asked, parseRelease(version)) }
 	if allowed(p.opts.Python) {
+		p.pythonAllowed = value
 		return
 	}
 	if p.pythonGiven {
