@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,13 @@ func (p *parser) lintLocalVersions() {
 			what, _, _ := strings.Cut(r.Text, ";")
 			line := localIndex(r.Name, m[1], m[2], torch)
 			if told[line] || p.namesIndex(strings.Contains(line, pytorchIndex)) {
+				continue
+			}
+			if p.kind == kindTOML && r.Pos.File == p.doc.File {
+				told[line] = line != ""
+				option := cmp.Or(line, "--extra-index-url ADDRESS")
+				p.find("local-version", SeverityWarning, r.Pos,
+					`%s is a build that PyPI does not have, and [project] cannot name an index; write "%s" and "-e ." into a requirements.txt and build that, or take "+%s" out`, what, option, m[2])
 				continue
 			}
 			if line == "" {

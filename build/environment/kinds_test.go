@@ -86,6 +86,7 @@ dependencies = [
 				`5:3 "--pre" is an option of pip, which [project] cannot hold; write it into a requirements.txt with "-e .", and build that`,
 		}},
 		{"a Python that it allows", "-- pyproject.toml --\n[project]\nrequires-python = '==3.9.*'\ndependencies = []\n", "", map[string]string{"conda": "python=3.9 | pip", "lint": "python-added"}},
+		{"one release of Python alone", "-- pyproject.toml --\n[project]\nrequires-python = '==3.9.7'\ndependencies = []\n", "", map[string]string{"conda": "python=3.9.7 | pip", "lint": "python-chosen"}},
 		{"tables of other tools", `-- pyproject.toml --
 [project]
 dependencies = ["torch==2.4.1"]

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,6 +158,27 @@ func TestLintRequirements(t *testing.T) {
 		if err != nil || len(findings) == 0 || !strings.Contains(findings[0].Message, want) {
 			t.Errorf("%s: %v, %v", line, findings, err)
 		}
+	}
+}
+
+// TestLocalVersionOfProject: a [project] cannot name an index.
+func TestLocalVersionOfProject(t *testing.T) {
+	findings, err := Lint([]byte("[project]\nrequires-python = '>=3.9'\ndependencies = ['numpy<2', 'torch==2.0.1+cu118', 'dgl==2.4.0+cu121']\n"), Options{File: "pyproject.toml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range findings {
+		if f.Code == "local-version" {
+			got = append(got, f.Message)
+		}
+	}
+	want := []string{
+		`torch==2.0.1+cu118 is a build that PyPI does not have, and [project] cannot name an index; write "--extra-index-url https://download.pytorch.org/whl/cu118" and "-e ." into a requirements.txt and build that, or take "+cu118" out`,
+		`dgl==2.4.0+cu121 is a build that PyPI does not have, and [project] cannot name an index; write "--extra-index-url ADDRESS" and "-e ." into a requirements.txt and build that, or take "+cu121" out`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

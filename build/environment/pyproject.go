@@ -180,6 +180,11 @@ func (p *parser) requiresPython(project *tomlfile.Value) {
 		return
 	}
 	allowed := func(version string) bool { return allowsPython(asked, parseRelease(version)) }
+	if m := oneRelease.FindStringSubmatch(asked); m != nil && !p.pythonGiven {
+		p.opts.Python, p.pythonGiven = m[1], true
+		p.find("python-chosen", SeverityNote, value.Pos, "requires-python is %q: Python %s is taken (another one with --python)", value.Text, m[1])
+		return
+	}
 	if allowed(p.opts.Python) {
 		p.pythonAllowed = value
 		return
@@ -200,6 +205,9 @@ func (p *parser) requiresPython(project *tomlfile.Value) {
 }
 
 var pythonConstraint = lazyregexp.New(`^(?:(?:===|==|~=|!=|<=|>=|<|>)[0-9]+(?:\.[0-9]+)*(?:\.\*)?(?:(?:a|b|rc)[0-9]+)?,?)+$`)
+
+// oneRelease is a requires-python of one release, patch and all.
+var oneRelease = lazyregexp.New(`^={2,3}(3\.[0-9]+\.[0-9]+)$`)
 
 // allowsPython tells whether some patch of a version (3.9, or 3.9.18 alone)
 // fulfils a constraint.
