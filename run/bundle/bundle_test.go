@@ -55,6 +55,11 @@ func TestSpec(t *testing.T) {
 	if want := inside.Command([]string{"python", "train.py"}); !slices.Equal(spec.Process.Args, want) {
 		t.Errorf("args %q, want %q", spec.Process.Args, want)
 	}
+	for _, m := range spec.Mounts {
+		if strings.HasPrefix(m.Source, "/scratch") {
+			t.Errorf("%s is of the engine's tmpdir: %s", m.Destination, m.Source)
+		}
+	}
 	resources := *spec.Linux.Resources
 	if len(resources.Devices) != 1 || resources.Devices[0].Allow {
 		t.Errorf("devices %+v", resources.Devices)

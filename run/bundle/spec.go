@@ -113,7 +113,7 @@ func mountsOf(p *plan.Plan, dir string) []specs.Mount {
 	tmp := filepath.Join(dir, TmpFolder)
 	found := false
 	for i := range mounts {
-		if p.Scratch != "" && mounts[i].Source == p.Scratch {
+		if p.InScratch(mounts[i].Source) {
 			mounts[i].Source, found = tmp, true
 		}
 	}

@@ -153,6 +153,10 @@ func (m *maker) tmpdir(dir TmpDir) {
 	}
 }
 
+// InScratch tells whether a path of the host is the run's tmpdir on disk, or in
+// it.
+func (p *Plan) InScratch(path string) bool { return p.Scratch != "" && below(path, p.Scratch) }
+
 // mounted tells whether the caller has something else for a path.
 func (m *maker) mounted(path string) bool {
 	return slices.ContainsFunc(m.plan.Spec.Mounts, func(mount specs.Mount) bool { return mount.Destination == path })

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Renew gives the plan of another run that is to be as p is: its own id, and
@@ -20,8 +21,8 @@ func (p *Plan) Renew(id string) *Plan {
 		renewed.Scratch = filepath.Join(filepath.Dir(p.Scratch), "crun-"+id)
 		renewed.Spec.Mounts = slices.Clone(p.Spec.Mounts)
 		for i := range renewed.Spec.Mounts {
-			if m := &renewed.Spec.Mounts[i]; m.Source == p.Scratch {
-				m.Source = renewed.Scratch
+			if m := &renewed.Spec.Mounts[i]; p.InScratch(m.Source) {
+				m.Source = renewed.Scratch + strings.TrimPrefix(m.Source, p.Scratch)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func TestRenew(t *testing.T) {
 	const old, id = "06c3k8p2v9qa", "06c3k8p2v9qb"
 	p := &Plan{ID: old, Name: "train", Scratch: "/scratch/crun-" + old, Spec: specs.Spec{
 		Annotations: map[string]string{LabelPrefix + "run": old},
-		Mounts:      []specs.Mount{{Source: "/scratch/crun-" + old, Destination: "/tmp"}, {Source: "/project", Destination: "/project"}},
+		Mounts:      []specs.Mount{{Source: "/scratch/crun-" + old, Destination: "/tmp"}, {Source: "/scratch/crun-" + old + "/tmp", Destination: "/var/tmp"}, {Source: "/project", Destination: "/project"}},
 	}}
 	before, _ := json.Marshal(p)
 	renewed, _ := json.Marshal(p.Renew(id))
