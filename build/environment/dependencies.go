@@ -181,12 +181,15 @@ func (p *parser) pipSection(entry *yamlfile.Pair) {
 			p.errorf(p.doc.At(item), "%s %v", quote(text), err)
 			continue
 		}
-		requirement, err := p.pipRequirement(text, p.doc.At(item))
-		if err != nil {
-			p.errorf(p.doc.At(item), "%s %v", quote(text), err)
-			continue
+		// conda hands the items to pip as lines of a requirements file.
+		for _, part := range splitOptions(text) {
+			requirement, err := p.pipRequirement(part, p.doc.At(item))
+			if err != nil {
+				p.errorf(p.doc.At(item), "%s %v", quote(part), err)
+				continue
+			}
+			p.addPip(&section, requirement, false)
 		}
-		p.addPip(&section, requirement, false)
 	}
 	if len(section.Requirements) > 0 {
 		p.env.Pip = append(p.env.Pip, section)

@@ -76,6 +76,9 @@ var aloneInLine = lazyregexp.New(`^\s*-\s+(?:[^'"#\s][^#]*?|"[^"]*"|'[^']*')\s*(
 // where it is not alone in its line, or is all that its list has.
 func (p *parser) removeItem(pos yamlfile.Position) []yamlfile.Edit {
 	line := p.line(pos.Line)
+	if p.sharesLine(pos) {
+		return nil
+	}
 	if p.kind == kindRequirements && pos.File == p.doc.File && !strings.HasSuffix(line, `\`) && !strings.HasSuffix(p.line(pos.Line-1), `\`) {
 		return p.removeLine(pos.Line)
 	}
@@ -87,6 +90,20 @@ func (p *parser) removeItem(pos yamlfile.Position) []yamlfile.Edit {
 		return nil
 	}
 	return p.removeLine(pos.Line)
+}
+
+// sharesLine tells whether pip is given more than one thing at pos, as in
+// "torch -f ADDRESS": without its line, the other would be lost.
+func (p *parser) sharesLine(pos yamlfile.Position) bool {
+	n := 0
+	for _, section := range p.env.Pip {
+		for _, r := range section.Requirements {
+			if r.Pos == pos {
+				n++
+			}
+		}
+	}
+	return n > 1
 }
 
 // continues tells whether the line belongs to the item above it.

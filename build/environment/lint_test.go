@@ -161,6 +161,24 @@ func TestLintRequirements(t *testing.T) {
 	}
 }
 
+// TestFixKeepsOptions: a fix does not take away what stands behind a package.
+func TestFixKeepsOptions(t *testing.T) {
+	for file, text := range map[string]string{
+		"requirements.txt": "os --extra-index-url https://example.org/x\ntqdm\n",
+		"environment.yml":  "dependencies:\n  - python=3.9\n  - pip\n  - pip:\n    - os -f https://example.org/x\n    - tqdm\n",
+	} {
+		findings, err := Lint([]byte(text), Options{File: file})
+		if err != nil || count(findings, "in-python") != 1 {
+			t.Errorf("%s: %v, %v", file, findings, err)
+		}
+		for _, f := range findings {
+			if f.Code == "in-python" && f.Fix != nil {
+				t.Errorf("%s: %+v", f, f.Fix)
+			}
+		}
+	}
+}
+
 // TestLocalVersionOfProject: a [project] cannot name an index.
 func TestLocalVersionOfProject(t *testing.T) {
 	findings, err := Lint([]byte("[project]\nrequires-python = '>=3.9'\ndependencies = ['numpy<2', 'torch==2.0.1+cu118', 'dgl==2.4.0+cu121']\n"), Options{File: "pyproject.toml"})
