@@ -44,7 +44,7 @@ func bench(crun, project string, pairs int) error {
 	b := &suite{crun: crun, project: project, image: image, pairs: pairs}
 	fmt.Println("| what | crun | beside it | ratio, median (lowest to highest) | aim |")
 	fmt.Println("| --- | --- | --- | --- | --- |")
-	for _, measure := range []func() error{b.startup, b.run, b.noopBuild} {
+	for _, measure := range []func() error{b.startup, b.run, b.threads, b.noopBuild} {
 		if err := measure(); err != nil {
 			return err
 		}

@@ -50,6 +50,8 @@ type runOptions struct {
 	bundle     string   // a folder to write an OCI bundle to, or ""
 	dryRun     bool
 	output     string
+
+	isGPUCheck bool // the run that tries GPUs, which are not tried before it
 }
 
 // limitFlag is a flag that takes the place of one value of the profile.
@@ -263,6 +265,10 @@ func (app *App) run(ctx context.Context, o *runOptions) error {
 	}
 	if o.bundle != "" {
 		return runError(app.writeBundle(ctx, j))
+	}
+	if err := app.checkGPUsOnce(ctx, j); err != nil {
+		j.giveUp()
+		return runError(err)
 	}
 	return runError(app.start(ctx, j))
 }
