@@ -19,7 +19,7 @@ import time
 from packaging.utils import canonicalize_name
 
 import known
-import pypi
+import uvtool
 from common import Failure
 from installed import conda_packages, distributions, leaves, overwritten
 
@@ -165,7 +165,7 @@ class Metadata(threading.Thread):
 
     def run(self):
         try:
-            self.conflicts = pypi.conflicts(self.checked.python)
+            self.conflicts = uvtool.conflicts(self.checked.python)
             self.overwritten = overwritten(self.checked.conda, self.checked.pip)
         except BaseException as error:
             self.failure = error

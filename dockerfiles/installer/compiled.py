@@ -14,7 +14,7 @@ import tempfile
 
 import directurl
 import layer
-import pypi
+import uvtool
 from common import Failure, python_of, sources
 
 WHEELS = "/crun-wheels"
@@ -31,27 +31,27 @@ MISSING_TORCH = "No module named 'torch'"
 def name_of(line):
     """The package that a requirement is about, or "" for an address alone."""
     found = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(?:@|[=<>!~;]|--hash|$)", line)
-    return pypi.canonicalize_name(found.group(1)) if found else ""
+    return uvtool.canonicalize_name(found.group(1)) if found else ""
 
 
-def choose(request, prefix, run):
+def choose(request, prefix, solve, run):
     """run(arguments)'s result, with the packages that need torch built without isolation.
 
     Which those are is known of some; of others it shows when their isolated
-    build lacks torch.
+    build lacks torch. solve chooses without them (pypi.compile_requirements).
     """
-    known = {pypi.canonicalize_name(name) for name in request.get("compiled") or []}
+    known = {uvtool.canonicalize_name(name) for name in request.get("compiled") or []}
     against = {name for name in map(name_of, request["pip"]) if name in known}
     against |= {name for name in known for line in request["pip"] if not name_of(line) and name in line.lower()}
     prepared = False
     while True:
         if against and not prepared:
-            prepare(request, prefix, against)
+            prepare(request, prefix, against, solve)
             prepared = True
         result = run([argument for name in sorted(against) for argument in ("--no-build-isolation-package", name)])
         if result.returncode == 0 or MISSING_TORCH not in result.stderr:
             break
-        found = {pypi.canonicalize_name(name) for name in re.findall(r"[Ff]ailed to (?:download and )?build `([A-Za-z0-9._-]+)", result.stderr)} - against
+        found = {uvtool.canonicalize_name(name) for name in re.findall(r"[Ff]ailed to (?:download and )?build `([A-Za-z0-9._-]+)", result.stderr)} - against
         if not found:
             break
         against |= found
@@ -59,17 +59,17 @@ def choose(request, prefix, run):
     return result
 
 
-def prepare(request, prefix, against):
+def prepare(request, prefix, against, solve):
     """Makes what a build without isolation finds: torch, and the usual tools."""
     os.environ.update({name: "TRUE" for name in METADATA_ALONE})
-    if "torch" not in pypi.distributions(prefix):
+    if "torch" not in uvtool.distributions(prefix):
         # pip's torch is chosen without those that need it, and put there: it
         # comes into the download cache, from which the image's layer takes it.
         others = [line for line in request["pip"] if name_of(line) not in against and (name_of(line) or not any(name in line.lower() for name in against))]
-        entries = pypi.compile_requirements({**request, "pip": others, "compiled": []}, prefix, [])
+        entries = solve({**request, "pip": others, "compiled": []}, prefix, [])
         if any(entry["name"] == "torch" for entry in entries):
             wanted = [entry for entry in entries if entry["name"] in NEEDED or entry["name"].startswith("nvidia-")]
-            pypi.install(wanted, python_of(prefix), pypi.where(request["indexes"], request["pip_options"]))
+            uvtool.install(wanted, python_of(prefix), uvtool.where(request["indexes"], request["pip_options"]))
     tools(prefix, request["indexes"], request["pip_options"])
 
 
@@ -82,10 +82,10 @@ NEEDED = (
 
 def tools(prefix, indexes, options):
     """Puts the tools that the environment lacks where its python finds them, outside of it."""
-    have = pypi.distributions(prefix)
+    have = uvtool.distributions(prefix)
     missing = [name for name in BUILD_TOOLS if name not in have]
     if missing:
-        result = pypi.run_uv("pip", "install", "--quiet", "--python", python_of(prefix), "--target", TOOLS, "--index-strategy", "unsafe-best-match", *pypi.where(indexes, options), *missing)
+        result = uvtool.run_uv("pip", "install", "--quiet", "--python", python_of(prefix), "--target", TOOLS, "--index-strategy", "unsafe-best-match", *uvtool.where(indexes, options), *missing)
         if result.returncode:
             print("cannot fetch " + ", ".join(missing) + ", which a package that is compiled may need: " + sources.public(result.stderr.strip()), flush=True)
     os.environ["PYTHONPATH"] = TOOLS
@@ -100,9 +100,9 @@ def mark(request, prefix, entries):
         if url:
             wheel = url.partition("#")[0].endswith(".whl")
         else:
-            result = pypi.run_uv(
+            result = uvtool.run_uv(
                 "pip", "install", "--dry-run", "--quiet", "--python", python_of(prefix), "--no-deps", "--only-binary", entry["name"],
-                "--index-strategy", "unsafe-best-match", *pypi.where(request["indexes"], request["pip_options"]), f"{entry['name']}=={entry['version']}")
+                "--index-strategy", "unsafe-best-match", *uvtool.where(request["indexes"], request["pip_options"]), f"{entry['name']}=={entry['version']}")
             wheel = result.returncode == 0
         if not wheel:
             entry["against"] = "torch"
@@ -111,7 +111,7 @@ def mark(request, prefix, entries):
 def compile_list(content):
     """Makes a wheel of each package, or takes the one of an earlier build."""
     prefix, python = content["prefix"], python_of(content["prefix"])
-    options = pypi.where(content["indexes"], content["options"])
+    options = uvtool.where(content["indexes"], content["options"])
     os.makedirs(WHEELS, exist_ok=True)
     os.makedirs(STORE, exist_ok=True)
     identity = content["identity"]
@@ -127,7 +127,7 @@ def compile_list(content):
     if not pending:
         return
     if content.get("needs"):
-        pypi.install(content["needs"], python, options)
+        uvtool.install(content["needs"], python, options)
     if content.get("toolchain"):
         import conda
 
@@ -161,13 +161,13 @@ def build(entry, python, options, folder):
     os.environ.update(variables)
     # The environment's own tools come first, as when it is activated.
     os.environ["PATH"] = f"{os.path.dirname(python)}:{TOOLS}/bin:{os.environ['PATH']}"
-    cache, pypi.CACHE = pypi.CACHE, folder + "/uv"
+    cache, uvtool.CACHE = uvtool.CACHE, folder + "/uv"
     try:
-        pypi.install([entry], python, [*options, *(["--require-hashes"] if entry.get("hashes") else []), "--no-build-isolation-package", entry["name"], "--target", folder + "/installed"])
+        uvtool.install([entry], python, [*options, *(["--require-hashes"] if entry.get("hashes") else []), "--no-build-isolation-package", entry["name"], "--target", folder + "/installed"])
     finally:
         os.environ.clear()
         os.environ.update(before)
-        pypi.CACHE = cache
+        uvtool.CACHE = cache
     found = [path for path in glob.glob(f"{folder}/uv/**/*.whl", recursive=True) if os.path.isfile(path) and same(path, entry["name"])]
     if not found:
         raise Failure(f"building {entry['name']} made no wheel")
@@ -175,7 +175,7 @@ def build(entry, python, options, folder):
 
 
 def same(path, name):
-    return pypi.canonicalize_name(os.path.basename(path).partition("-")[0]) == pypi.canonicalize_name(name)
+    return uvtool.canonicalize_name(os.path.basename(path).partition("-")[0]) == uvtool.canonicalize_name(name)
 
 
 def flags(python):
@@ -192,7 +192,7 @@ def install_wheels(content):
     if len(names) < len(content["packages"]):
         raise Failure("wheels are missing: build again with --no-cache")
     pinned = ["==".join(os.path.basename(path).split("-")[:2]) for path in names]
-    result = pypi.run_uv("pip", "install", "--python", python, "--no-deps", "--no-index", "--find-links", "/run/crun/wheels", *pinned)
+    result = uvtool.run_uv("pip", "install", "--python", python, "--no-deps", "--no-index", "--find-links", "/run/crun/wheels", *pinned)
     print(sources.public(result.stderr).strip(), flush=True)
     if result.returncode:
         raise Failure("installing the compiled pip packages failed; uv's message is above")

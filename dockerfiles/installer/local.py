@@ -9,7 +9,7 @@ import zipfile
 
 import directurl
 import layer
-import pypi
+import uvtool
 from common import Failure, python_of, sources
 
 SENT = "/run/crun"  # the entries' "source" is below it
@@ -62,11 +62,11 @@ def name_of(entry, path, python, options):
     os.makedirs(WORK, exist_ok=True)
     with open(listed, "w", encoding="utf-8") as file:
         file.write(path + "\n")
-    result = pypi.run_uv("pip", "compile", "--python", python, "--quiet", "--no-header", "--no-deps", "--format", "pylock.toml",
+    result = uvtool.run_uv("pip", "compile", "--python", python, "--quiet", "--no-header", "--no-deps", "--format", "pylock.toml",
                          *options, listed, **unversioned(path))
     name = re.search(r'^name = "([^"]+)"', result.stdout, re.MULTILINE)
     if result.returncode or not name:
-        raise pypi.NoSolution(f"{entry['path']}: what the package is called and needs cannot be read:\n{shown(result.stderr, entry, path)}")
+        raise uvtool.NoSolution(f"{entry['path']}: what the package is called and needs cannot be read:\n{shown(result.stderr, entry, path)}")
     return name.group(1)
 
 
@@ -103,7 +103,7 @@ def settle(found, entries):
             if entry["kind"] == "file":
                 item["hashes"] = [digest(place(entry))]
                 if entry.get("hashes") and item["hashes"][0] not in entry["hashes"]:
-                    raise pypi.NoSolution(f"{entry['path']}: the file has the hash {item['hashes'][0]}, which is none of those that are asked for")
+                    raise uvtool.NoSolution(f"{entry['path']}: the file has the hash {item['hashes'][0]}, which is none of those that are asked for")
         elif "file://" + SENT in item.get("index", "") or SENT + "/local/" in item.get("url", "") + item.get("index", ""):
             value = next((value for value in item.get("hashes", []) if value in by_hash), None)
             if value is None:
@@ -121,7 +121,7 @@ def digest(path):
 
 def install_list(content):
     python = python_of(content["prefix"])
-    options = pypi.where(content["indexes"], content["options"])
+    options = uvtool.where(content["indexes"], content["options"])
     for entry in content["packages"]:
         wheel = build(entry, python, options)
         if wheel:
@@ -138,7 +138,7 @@ def build(entry, python, options):
     if path.endswith(".whl"):
         return path
     out = os.path.join(WORK, "wheels", entry["digest"].rpartition(":")[2][:16] + entry["kind"])
-    result = pypi.run_uv("build", "--wheel", "--python", python, "--out-dir", out, *options, path, **unversioned(path))
+    result = uvtool.run_uv("build", "--wheel", "--python", python, "--out-dir", out, *options, path, **unversioned(path))
     wheels = glob.glob(out + "/*.whl")
     if result.returncode or not wheels:
         print(shown(result.stderr, entry, path), flush=True)
@@ -168,7 +168,7 @@ def only_described(path):
 def install(entry, wheel, python):
     """Installs a wheel as one of an index: nothing in the image says where it lay."""
     name, version = os.path.basename(wheel).split("-")[:2]
-    result = pypi.run_uv("pip", "install", "--python", python, "--no-deps", "--no-index", "--find-links", os.path.dirname(wheel),
+    result = uvtool.run_uv("pip", "install", "--python", python, "--no-deps", "--no-index", "--find-links", os.path.dirname(wheel),
                          "--reinstall", f"{name}=={version}")
     print(sources.public(result.stderr).strip(), flush=True)
     if result.returncode:

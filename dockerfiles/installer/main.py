@@ -112,9 +112,9 @@ def main(command, *arguments):
 
         (compiled.compile_list if command == "compile" else compiled.install_wheels)(read(arguments[0]))
     elif command == "pip":
-        import pypi
+        import uvtool
 
-        pypi.install_list(read(arguments[0]))
+        uvtool.install_list(read(arguments[0]))
     elif command == "local":
         import local
 

@@ -1,5 +1,6 @@
 """Choosing the exact pip packages of an environment: apart from conda's, for rattler takes long to load."""
 import pypi
+import uvtool
 import waiting
 from common import failure, sources
 
@@ -13,6 +14,6 @@ def solve(request):
         return failure("index", str(error), late=True)
     except pypi.Unreachable as error:
         return failure("index", str(error), late="timed out" in str(error))
-    except pypi.NoSolution as error:
+    except uvtool.NoSolution as error:
         return failure("pip", str(error), **error.more)
     return {"notes": notes, "pip": packages, "indexes": [sources.index_name(url) for url in request["indexes"]]}

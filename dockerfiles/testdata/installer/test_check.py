@@ -10,7 +10,7 @@ import unittest
 
 import check
 import installed
-import pypi
+import uvtool
 from common import Failure
 
 FAKE_TORCH = """
@@ -71,9 +71,9 @@ class TestCheck(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.prefix = Prefix(folder.name)
-        conflicts = pypi.conflicts
-        pypi.conflicts = lambda python: []
-        self.addCleanup(setattr, pypi, "conflicts", conflicts)
+        conflicts = uvtool.conflicts
+        uvtool.conflicts = lambda python: []
+        self.addCleanup(setattr, uvtool, "conflicts", conflicts)
 
     def run_check(self, conda=(), pip=(), must=(), mode="import", **more):
         request = {"mode": mode, "prefix": self.prefix.folder, "conda": list(conda), "pip": list(pip), "must": list(must), **more}
@@ -194,7 +194,7 @@ class TestCheck(unittest.TestCase):
         self.prefix.pip("ours", {"ours.py": ""})
         self.prefix.pip("theirs", {"theirs.py": ""}, installer="conda")
         ours = "The package `theirs` requires `Ours>=2`, but `1.0` is installed"
-        pypi.conflicts = lambda python: [ours, "The package `theirs` requires `numpy>=2`, but it's not installed"]
+        uvtool.conflicts = lambda python: [ours, "The package `theirs` requires `numpy>=2`, but it's not installed"]
         self.assertEqual(self.run_check()["conflicts"], [ours])
         self.assertIn("numpy>=2", self.said)
 
