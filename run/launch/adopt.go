@@ -85,6 +85,18 @@ func (o *Owner) resume(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
+// noteReboot makes of a run whose end nobody has seen one that a reboot has
+// ended, where there was one. What an engine tells of the end of a container
+// that it finds after a reboot is its own guess.
+func (o *Owner) noteReboot() {
+	s := &o.state
+	if s.Boot == "" || o.Boot == "" || s.Boot == o.Boot {
+		return
+	}
+	s.Phase, s.Rebooted, s.ExitCode, s.OOMKilled = record.Lost, true, nil, false
+	s.Message = "the machine was rebooted while the run went on; what it had written by then is in its log"
+}
+
 // findContainer looks for a container that was created and not written down.
 func (o *Owner) findContainer(ctx context.Context) error {
 	if o.state.Container != "" || o.state.Removed {
@@ -134,11 +146,12 @@ func (o *Owner) vanished(ctx context.Context) error {
 		return o.endWith(s.Attempts[n-1], "its monitor was killed between two attempts")
 	}
 	s.Phase, s.Message = record.Lost, "the container vanished while nobody watched; how the run ended is not known"
+	o.noteReboot()
 	var r inside.Report
 	if report := o.shared(inside.ReportPath); report != nil && json.Unmarshal(report, &r) == nil {
 		// Init has written the end, and the monitor died before it could.
 		o.Record.Put(record.ReportFile, report)
-		s.Phase, s.Message, s.ExitCode = record.Ended, "", &r.ExitCode
+		s.Phase, s.Message, s.ExitCode, s.Rebooted = record.Ended, "", &r.ExitCode, false
 		o.readReport(&r)
 	}
 	o.event(string(s.Phase), nil)

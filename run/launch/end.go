@@ -105,7 +105,11 @@ func (o *Owner) conclude(ctx context.Context, id string, code int) error {
 	if o.mayRestart() && o.prepareRestart(ctx, id) {
 		return o.pause(outer)
 	}
-	o.event("ended", map[string]string{"exit_code": fmt.Sprint(*o.state.ExitCode)})
+	attrs := map[string]string{}
+	if o.state.ExitCode != nil {
+		attrs["exit_code"] = fmt.Sprint(*o.state.ExitCode)
+	}
+	o.event("ended", attrs)
 	written := o.Record.SetState(o.state)
 	if written == nil || errors.Is(written, fs.ErrNotExist) {
 		// What cannot be written down stays in the container, unless somebody
@@ -193,6 +197,9 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	}
 	var r inside.Report
 	if report == nil || json.Unmarshal(report, &r) != nil {
+		if o.noteReboot(); s.Rebooted {
+			return
+		}
 		// Init itself was ended. SIGKILL can do that at any time; another
 		// signal only before init listens, and then Go's runtime, which cannot
 		// die of it as PID 1, exits with 2.

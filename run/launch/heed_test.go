@@ -114,6 +114,15 @@ func TestPause(t *testing.T) {
 	})
 }
 
+func (f *fixture) plan() *plan.Plan {
+	f.t.Helper()
+	p, err := f.record.Plan()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return p
+}
+
 func (o *Owner) startWith(t *testing.T, p *plan.Plan) (*connection, error) {
 	if err := o.load(); err != nil {
 		return nil, err

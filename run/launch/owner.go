@@ -29,6 +29,9 @@ type Owner struct {
 	Record *record.Record
 	Log    record.LogLimits
 
+	// Boot names the boot of this machine; "" where nobody knows.
+	Boot string
+
 	// Share says that the engine is on this machine, so that the container can
 	// be given a folder of the record.
 	Share bool
@@ -154,6 +157,9 @@ func (o *Owner) start(ctx context.Context, secrets map[string]string, files []en
 	}
 	o.event("created", map[string]string{"container": id})
 	o.state.Container, o.state.Monitor = id, os.Getpid()
+	if o.Share {
+		o.state.Boot = o.Boot
+	}
 	o.state.Warnings = append(o.state.Warnings, warnings...)
 	if err := o.Record.SetState(o.state); err != nil {
 		return nil, err

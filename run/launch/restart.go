@@ -30,7 +30,7 @@ func (o *Owner) mayRestart() bool {
 	switch {
 	case len(s.Attempts) >= o.plan.Restarts,
 		s.Phase != record.Ended, s.ExitCode == nil, *s.ExitCode == 0,
-		s.OOMKills > 0, s.OOMKilled, s.TimedOut,
+		s.OOMKills > 0, s.OOMKilled, s.TimedOut, len(s.Full) > 0,
 		*s.ExitCode == ExitFailed, *s.ExitCode == ExitNotExec, *s.ExitCode == ExitMissing:
 		return false
 	}

@@ -59,6 +59,7 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 	alive, ended := context.WithCancel(ctx)
 	defer ended()
 	owner := &launch.Owner{
+		Boot:    boot(),
 		Log:     record.DefaultLogLimits,
 		Retry:   time.Second,
 		Linger:  s.Linger,
@@ -88,6 +89,15 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 		}
 	}
 	return err
+}
+
+// boot names the boot of this machine, or gives "".
+func boot() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
 }
 
 // Words of the events that say how the telling of an end went.

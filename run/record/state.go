@@ -46,6 +46,12 @@ type State struct {
 	// told by the lock alone.
 	Monitor int `json:"monitor,omitempty"`
 
+	// Boot names the boot of this machine in which the run was started, where
+	// its engine is on this machine.
+	Boot string `json:"boot,omitempty"`
+	// Rebooted says that the machine was rebooted while the run went on.
+	Rebooted bool `json:"rebooted,omitempty"`
+
 	Created  time.Time `json:"created"`
 	Started  time.Time `json:"started,omitzero"`
 	Finished time.Time `json:"finished,omitzero"`

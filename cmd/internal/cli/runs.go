@@ -133,11 +133,13 @@ func (app *App) completeRuns(wanted func(*record.State) bool) cobra.CompletionFu
 func isActive(s *record.State) bool { return !s.Phase.Over() }
 
 // stateText is how a run stands, in a few words: "running", "exit 1",
-// "SIGKILL", "out of memory", "tmpdir full", "failed", "lost".
+// "SIGKILL", "out of memory", "tmpdir full", "failed", "rebooted", "lost".
 func stateText(s *record.State) string {
 	switch {
 	case s.Phase == record.Running && s.Paused:
 		return "paused"
+	case s.Rebooted:
+		return "rebooted"
 	case s.Phase != record.Ended:
 		return string(s.Phase)
 	case s.ExitCode != nil && *s.ExitCode == 0:
