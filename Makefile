@@ -78,7 +78,7 @@ test-large: build ## a real CUDA build of torch, 3.7 GB of wheels, through lock,
 test-engines: build ## the scripts against Docker 26, 28 (both image stores) and Podman, as root
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/test-engines.sh
 
-test-vm: build ## runs in a machine with systemd and cgroup v2 (QEMU): a login that ends, a reboot, a rootless engine; as root
+test-vm: build ## runs in a machine with systemd and cgroup v2 (QEMU): a login that ends, a reboot; as root
 	@e2e/setup/all.sh >/dev/null && e2e/setup/test-vm.sh
 
 verify: test demo bench test-engines test-vm test-large ## everything, the slow suites too

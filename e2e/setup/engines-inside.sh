@@ -28,9 +28,6 @@ podman)
 	printf '[containers]\ndefault_ulimits = ["nproc=%s:%s", "nofile=%s:%s"]\n' \
 		"$(ulimit -Hu)" "$(ulimit -Hu)" "$(ulimit -Hn)" "$(ulimit -Hn)" | sed 's/unlimited/-1/g' >/etc/containers/containers.conf
 	exec podman --cgroup-manager=cgroupfs --runtime=runc system service --time=0 "unix://$SOCKET" ;;
-docker-rootless)
-	id tester >/dev/null 2>&1 || useradd -m -s /bin/bash tester
-	;;
 *-containerd) exec dockerd $common --config-file=<(echo '{"features":{"containerd-snapshotter":true}}') ;;
 *) exec dockerd $common ;;
 esac

@@ -15,7 +15,6 @@ engines="\
 docker-26 trixie 26 docker.io,iptables,ca-certificates
 docker-28 forky 28 docker.io,iptables,ca-certificates
 docker-28-containerd forky 29 docker.io,iptables,ca-certificates
-docker-rootless bookworm 21 docker.io,rootlesskit,uidmap,slirp4netns,fuse-overlayfs,iptables,iproute2,dbus-user-session,ca-certificates
 podman bookworm 43 podman,runc,netavark,aardvark-dns,iptables,ca-certificates"
 
 if [ "${1:-}" = list ]; then

@@ -50,15 +50,4 @@ as tester 'cd project && crun run -q -d --image '"$image"' --profile small --nam
 as root 'systemctl is-system-running --wait >/dev/null || :'
 expect "a run that a reboot has ended says so" 'cut .* (lost|reboot|failed|exit)' "$(as tester 'crun ps -a')"
 expect "no container is left of it" '^0$' "$(as tester 'docker ps -aq | wc -l')"
-
-# A rootless engine of the plain user's, whose limits hold by what systemd delegates.
-as root 'loginctl enable-linger tester'
-as tester 'systemd-run --user --quiet --unit=docker-rootless -p Delegate=yes --setenv=PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-	/usr/share/docker.io/contrib/dockerd-rootless.sh'
-rootless='export DOCKER_HOST=unix:///run/user/1000/docker.sock;'
-for _ in $(seq 60); do as tester "$rootless docker version" >/dev/null 2>&1 && break; sleep 2; done
-as root "docker save $image | su tester -c 'DOCKER_HOST=unix:///run/user/1000/docker.sock docker load'"
-expect "a rootless engine's limits hold" '^268435456 mine$' "$(as tester "$rootless cd project && crun run -q --image $image --profile small --memory 256m -T sh -c 'echo \$(cat /sys/fs/cgroup/memory.max) mine; touch made'" 2>&1)"
-expect "what a rootless run writes is the user's" '^tester$' "$(as tester 'stat -c %U project/made')"
-expect "a run over its memory is ended there, too" '^137$' "$(as tester "$rootless cd project && crun run -q --image $image --profile small --memory 64m -T sh -c 'a=xxxxxxxxxxxxxxxx; while :; do a=\$a\$a; done'; echo \$?" 2>/dev/null)"
 exit "$failed"
