@@ -20,7 +20,7 @@ INIT_FILES := $(INIT_DIR)/crun-init-amd64 $(INIT_DIR)/crun-init-arm64
 INIT_SRC   := $(shell find cmd/crun-init run/inside run/plan -name '*.go' ! -name '*_test.go') go.mod
 LDFLAGS    := -s -w -X crun.dev/crun/cmd/internal/cli.version=$(VERSION)
 
-.PHONY: help build go-there init setup test unit e2e lint fmt demo bench test-engines test-vm test-large verify docs install uninstall clean
+.PHONY: help build go-there init setup test unit e2e lint fmt demo bench test-engines test-vm test-heavy test-large verify docs install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,7 +81,10 @@ test-engines: build ## the scripts against Docker 26, 28 (both image stores) and
 test-vm: build ## runs in a machine with systemd and cgroup v2 (QEMU): a login that ends, a reboot; as root
 	@e2e/setup/all.sh >/dev/null && e2e/setup/test-vm.sh
 
-verify: test demo bench test-engines test-vm test-large ## everything, the slow suites too
+test-heavy: build ## 100 runs at once, and a run that writes 2 GiB
+	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/test-heavy.sh
+
+verify: test demo bench test-engines test-vm test-heavy test-large ## everything, the slow suites too
 
 docs: init ## write the man pages, the reference and the shell completions
 	$(GO) run ./cmd/internal/gendocs -out docs
