@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,16 +50,24 @@ func Warnings(p *plan.Plan) []string {
 }
 
 // Empty tells whether a bundle may be written to dir: it is not there, or is an
-// empty folder.
+// empty folder. Its error continues a sentence that begins with the folder.
 func Empty(dir string) error {
+	const remedy = "a bundle is written over nothing: name a new folder"
 	entries, err := os.ReadDir(dir)
+	var path *fs.PathError
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
-		return err
+		if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
+			return errors.New(" is a file: " + remedy)
+		}
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return fmt.Errorf(": %w: name a new folder that you may write to", err)
 	case len(entries) > 0:
-		return fmt.Errorf("%s is not empty, and a bundle is written over nothing: name a new folder", dir)
+		return errors.New(" is not empty, and " + remedy)
 	}
 	return nil
 }
@@ -67,7 +76,10 @@ func Empty(dir string) error {
 // in a tar. All of it is there, or nothing is.
 func Write(dir string, p *plan.Plan, cgroups int, files io.Reader) (err error) {
 	if err := Empty(dir); err != nil {
-		return err
+		return fmt.Errorf("%s%w", dir, err)
+	}
+	if at, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = at // a link to an empty folder stays one
 	}
 	spec, err := Spec(p, dir, cgroups)
 	if err != nil {

@@ -88,6 +88,9 @@ func TestSpec(t *testing.T) {
 	if m := mount(plan.TmpPath); m.Source != "/bundles/b/tmp" {
 		t.Errorf("%+v", m)
 	}
+	if m := mount("/var/tmp"); m.Source != "/bundles/b/tmp" {
+		t.Errorf("%+v", m)
+	}
 	if m := mount("/home/ann/p"); m.Source != "/home/ann/p" {
 		t.Errorf("%+v", m)
 	}

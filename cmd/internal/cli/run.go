@@ -246,7 +246,7 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 func (app *App) run(ctx context.Context, o *runOptions) error {
 	if o.bundle != "" { // before an image is built for it
 		if err := bundle.Empty(app.abs(o.bundle)); err != nil {
-			return runError(err)
+			return runError(fmt.Errorf("--oci-bundle %s%w", o.bundle, err))
 		}
 	}
 	j, err := app.prepare(ctx, o)

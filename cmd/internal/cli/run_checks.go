@@ -19,7 +19,8 @@ import (
 
 // checkSkips refuses names that no check has.
 func checkSkips(cmd *cobra.Command, names []string) error {
-	if name := precheck.Unknown(names); name != "" || slices.Contains(names, "") {
+	empty := cmd.Flags().Changed("skip-check") && len(names) == 0
+	if name := precheck.Unknown(names); name != "" || empty || slices.Contains(names, "") {
 		return usagef(cmd, "--skip-check is %q; there are %s, and %s", name, strings.Join(precheck.Names(), ", "), precheck.All)
 	}
 	return nil
