@@ -116,6 +116,10 @@ func (m *maker) places() {
 	set("TORCH_EXTENSIONS_DIR", "/torch_extensions/"+image[:min(12, len(image))])
 }
 
+// PassedOrigin begins the origin of a variable of the caller's that crun passes
+// on by itself: a run without it is as good.
+const PassedOrigin = "the caller, passed on by crun"
+
 // hostEnv sets what the user, who comes after, does not.
 func (m *maker) hostEnv(user []EnvVar) {
 	for _, v := range m.req.HostEnv {

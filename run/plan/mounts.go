@@ -51,18 +51,22 @@ func (m *maker) mounts() {
 	})
 	for i := 1; i < len(list); i++ {
 		if list[i].Destination == list[i-1].Destination {
-			m.errorf("two mounts on %s, of %s and of %s: leave one out", list[i].Destination, list[i-1].Source, list[i].Source)
+			m.errorf("%stwo mounts on %s, of %s and of %s: leave one out", m.at("mount."+list[i].Destination), list[i].Destination, list[i-1].Source, list[i].Source)
 		}
 	}
 }
 
 func (m *maker) bind(mount Mount) {
+	from := mount.Origin
+	if from != "" {
+		from += ": "
+	}
 	if !clean(mount.Source) || !clean(mount.Target) || mount.Target == "/" {
-		m.errorf("mount %q on %q: both are absolute paths without . and .. in them, and the target is not /", mount.Source, mount.Target)
+		m.errorf("%smount %q on %q: both are absolute paths without . and .. in them, and the target is not /", from, mount.Source, mount.Target)
 		return
 	}
 	if isSystem(mount.Target) {
-		m.errorf("mount %q on %q: it would hide what the image, or crun, has there; mount it elsewhere (-v %s:/mnt/NAME)", mount.Source, mount.Target, mount.Source)
+		m.errorf("%smount %q on %q: it would hide what the image, or crun, has there; mount it elsewhere (-v %s:/mnt/NAME)", from, mount.Source, mount.Target, mount.Source)
 		return
 	}
 	access := "rw"

@@ -224,6 +224,10 @@ func TestSecretsAgain(t *testing.T) {
 	if got, err := app.secretsAgain(&plan.Plan{SecretEnv: []string{"TOKEN"}}); err != nil || got["TOKEN"] != "t" {
 		t.Errorf("%v, %v", got, err)
 	}
+	passed := &plan.Plan{SecretEnv: []string{"TOKEN", "WANDB_MODE"}, Origin: map[string]string{"env.WANDB_MODE": plan.PassedOrigin}}
+	if got, err := app.secretsAgain(passed); err != nil || len(got) != 1 || len(passed.SecretEnv) != 1 {
+		t.Errorf("what crun passed on and is no longer set: %v, %v, %v", got, passed.SecretEnv, err)
+	}
 	if _, err := app.secretsAgain(&plan.Plan{Name: "train", SecretEnv: []string{"TOKEN", "KEY"}}); err == nil || !strings.Contains(err.Error(), "had KEY from") {
 		t.Errorf("%v", err)
 	}

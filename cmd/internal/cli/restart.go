@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,7 +114,11 @@ func (app *App) sameImage(ctx context.Context, e engine.Engine, p *plan.Plan) (e
 func (app *App) secretsAgain(p *plan.Plan) (map[string]string, error) {
 	secrets := make(map[string]string)
 	var missing []string
-	for _, name := range p.SecretEnv {
+	for _, name := range slices.Clone(p.SecretEnv) {
+		if app.Getenv(name) == "" && strings.HasPrefix(p.Origin["env."+name], plan.PassedOrigin) {
+			p.SecretEnv = slices.DeleteFunc(p.SecretEnv, func(n string) bool { return n == name })
+			continue
+		}
 		if secrets[name] = app.Getenv(name); secrets[name] == "" {
 			missing = append(missing, name)
 		}

@@ -192,7 +192,7 @@ func (app *App) checkData(o *runOptions, request *plan.Request, facts engine.Fac
 	}
 	sight := viewOf(request)
 	for _, word := range request.Command[1:] {
-		if path, missing := app.unseen(sight, word); missing != "" {
+		if path, missing := unseen(sight, word, app.startsIn(request)); missing != "" {
 			return nil, fmt.Errorf("%s is on this machine and not in the run's sight: mount it with --data %s (at its own path; :ro behind it closes it for writing), or leave all as it is with --data none",
 				path, plan.Quote(missing))
 		}
@@ -210,17 +210,31 @@ func (app *App) checkData(o *runOptions, request *plan.Request, facts engine.Fac
 	return warnings, nil
 }
 
+// startsIn is the folder in which the run starts, as far as it is this
+// machine's; else "".
+func (app *App) startsIn(request *plan.Request) string {
+	if request.Project != "" && within(app.Dir, request.Project) {
+		return app.Dir
+	}
+	return request.Project
+}
+
 // unseen tells whether a word of the command names a file or folder of this
 // machine that the run does not see: PATH or --option=PATH. /tmp itself is
 // the run's own.
-func (app *App) unseen(sight view.View, word string) (path, missing string) {
+func unseen(sight view.View, word, dir string) (path, missing string) {
 	if strings.HasPrefix(word, "-") {
 		_, word, _ = strings.Cut(word, "=")
 	}
 	if word == "" || strings.ContainsRune(word, 0) || len(word) > 4096 {
 		return "", ""
 	}
-	path = app.abs(word)
+	if path = word; !filepath.IsAbs(word) {
+		if dir == "" {
+			return "", ""
+		}
+		path = filepath.Join(dir, word)
+	}
 	if _, err := os.Stat(path); err != nil {
 		return "", ""
 	}

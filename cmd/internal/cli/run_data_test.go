@@ -128,6 +128,12 @@ func TestCheckData(t *testing.T) {
 			t.Errorf("%q: %v", word, err)
 		}
 	}
+	// A word is a path of the folder that the run starts in.
+	app.Dir = outside
+	if _, err := check("", "set.bin"); err != nil {
+		t.Errorf("a file of the caller's folder, which the run does not start in: %v", err)
+	}
+	app.Dir = project
 	if _, err := check("", "data"); err == nil || !strings.HasSuffix(err.Error(), "or leave all as it is with --data none") {
 		t.Errorf("a link: %v", err)
 	}

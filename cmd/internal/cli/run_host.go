@@ -25,9 +25,9 @@ var passed = []string{
 // passHost gives a run the caller's variables of passed. Those that name
 // folders (WANDB_DIR) are of this machine and not of the run.
 func (app *App) passHost(j *job, request *plan.Request, machine *config.Config) {
-	patterns, origin := machine.Pass, machine.Origin["pass"]
+	patterns, origin := machine.Pass, plan.PassedOrigin+", "+machine.Origin["pass"]
 	if patterns == nil {
-		patterns, origin = passed, "the caller, passed on by crun"
+		patterns, origin = passed, plan.PassedOrigin
 	}
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
