@@ -9,7 +9,7 @@ import (
 )
 
 // Lint reads an environment file as Open does and gives all that there is to
-// say about it. It needs no engine. Of options, Python, Platform, CUDA and
+// say about it. It needs no engine. Of options, Python, ProjectExtras, Groups, Platform, CUDA and
 // HostCUDA count. The error is that of a file which cannot be read; its mistakes are findings.
 func Lint(file string, options Options) ([]environment.Finding, error) {
 	text, err := readEnvironment(file)
@@ -23,6 +23,9 @@ func Lint(file string, options Options) ([]environment.Finding, error) {
 func LintText(text []byte, file string, options Options) ([]environment.Finding, error) {
 	if isCondaLock(text) {
 		// Its packages are exact: all that can be said is that it is one.
+		if err := options.noExtras(file); err != nil {
+			return nil, err
+		}
 		_, _, err := openCondaLock(text, file, "", options)
 		return nil, err
 	}
@@ -56,6 +59,7 @@ func readOptions(file string, options Options) (environment.Options, error) {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	return environment.Options{
 		File: file, FolderName: filepath.Base(folder), Python: options.Python, Platform: options.Platform,
+		ProjectExtras: options.ProjectExtras, Groups: options.Groups,
 		ReadFile: readRequirements, Exists: exists, Installed: installed,
 	}, err
 }

@@ -24,6 +24,9 @@ type Options struct {
 	Base, ToolboxBase string
 	// Python is the version to use where the file names none ("3.9"), or "".
 	Python string
+	// ProjectExtras and Groups are lists of a pyproject.toml that are wanted
+	// beside its dependencies.
+	ProjectExtras, Groups []string
 	// Platform is linux-64 or linux-aarch64.
 	Platform string
 	// Miniconda puts conda itself into /opt/conda.
@@ -198,14 +201,26 @@ func OpenText(text []byte, file string, options Options) (*Project, error) {
 // is a lock itself, or nil.
 func parse(text []byte, file, folderName string, options Options) (env *environment.Environment, findings []environment.Finding, given *lock.Lock, err error) {
 	if isCondaLock(text) {
+		if err := options.noExtras(file); err != nil {
+			return nil, nil, nil, err
+		}
 		env, given, err = openCondaLock(text, file, folderName, options)
 		return env, nil, given, err
 	}
 	env, findings, err = environment.Parse(text, environment.Options{
 		File: file, FolderName: folderName, Python: options.Python, Platform: options.Platform,
+		ProjectExtras: options.ProjectExtras, Groups: options.Groups,
 		ReadFile: readRequirements, Exists: exists,
 	})
 	return env, findings, nil, err
+}
+
+// noExtras refuses --extra and --group for a lock of another tool.
+func (o Options) noExtras(file string) error {
+	if len(o.ProjectExtras)+len(o.Groups) > 0 {
+		return fmt.Errorf("%s: its packages are chosen already: --extra and --group are for a pyproject.toml", file)
+	}
+	return nil
 }
 
 // word3 is a choice that may be left open, as a request has it.

@@ -162,6 +162,10 @@ type Options struct {
 	// Platform is linux-64 or linux-aarch64, for selectors ("# [linux]"); ""
 	// means linux-64.
 	Platform string
+	// ProjectExtras and Groups are lists of a pyproject.toml that are wanted
+	// beside its dependencies: of [project.optional-dependencies] and of
+	// [dependency-groups]. Another kind of file has none and is refused.
+	ProjectExtras, Groups []string
 	// ReadFile gives the content of a file that the environment names ("-r
 	// more.txt"): path begins as File does, or is absolute. nil means that none
 	// can be read.

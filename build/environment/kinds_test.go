@@ -122,6 +122,16 @@ https://example.org/window-1.0-py3-none-any.whl
 		{"dynamic, by its build", "-- pyproject.toml --\n[project]\ndynamic = ['dependencies']\n", "", map[string]string{
 			"error": `2:1 dependencies are "dynamic", so that only a build of the package knows them; write a requirements.txt with "-e .", and build that`,
 		}},
+		{"extras and groups", extrasTree, "", map[string]string{"pip": "torch | seaborn | wandb | pandas | ruff | pytest>=8"}},
+		{"extras in a circle", "-- pyproject.toml --\n[project]\nname = 'lab'\n[project.optional-dependencies]\nPlots = ['lab[logs]', 'seaborn']\nlogs = ['lab[plots]', 'wandb']\nall = []\n[dependency-groups]\ndev = ['ruff']\n", "", map[string]string{"pip": "wandb | seaborn | ruff"}},
+		{"extras, mistakes", "-- pyproject.toml --\n[project]\nname = 'lab'\n[project.optional-dependencies]\nPlots = 'seaborn'\n[dependency-groups]\ndev = [{include-group = 'nope'}, {other = 1},\n  {include-group = 'plots'}, {include-group = 'loop'}]\nloop = [{include-group = 'dev'}]\n", "", map[string]string{
+			"error": `3:10 has no extra for --extra All; there are Plots` + "\n" +
+				`4:9 is text; allowed is a list: ["ruff", "pytest>=8"]` + "\n" +
+				`6:1 the item is a table, not a requirement; write it in quotes` + "\n" +
+				`6:25 has no group for include-group "nope"; there are dev, loop` + "\n" +
+				`7:20 has no group for include-group "plots"; it has one under that name for --extra` + "\n" +
+				`8:26 the group dev goes round in a circle (the group dev -> the group loop -> the group dev); take one of them out`,
+		}},
 		{"Poetry", "-- pyproject.toml --\n[tool.poetry.dependencies]\npython = '^3.9'\n", "", map[string]string{
 			"error": `1:14 the packages of [tool.poetry.dependencies] are Poetry's own form; write them as requirements with "poetry export -f requirements.txt -o requirements.txt --without-hashes" and build that file`,
 		}},
@@ -136,6 +146,9 @@ https://example.org/window-1.0-py3-none-any.whl
 		t.Run(test.name, func(t *testing.T) {
 			_, data, opts := tree(test.tree)
 			opts.Python = test.python
+			if strings.HasPrefix(test.name, "extras") {
+				opts.ProjectExtras, opts.Groups = []string{"plots", "All"}, []string{"dev"}
+			}
 			env, findings, err := Parse(data, opts)
 			got := facts(env, findings, err)
 			for key, want := range test.want {
@@ -188,6 +201,29 @@ func TestFindOtherKinds(t *testing.T) {
 		}
 		if got := find(); got != name {
 			t.Errorf("found %s, want %s", got, name)
+		}
+	}
+}
+
+const extrasTree = `-- pyproject.toml --
+[project]
+name = "The_Lab"
+dependencies = ["torch"]
+[project.optional-dependencies]
+Plots = ["seaborn"]
+logs = ["wandb"]
+all = ["the-lab[plots, logs]", "pandas"]
+docs = ["sphinx"]
+[dependency-groups]
+lint_tools = ["ruff"]
+dev = [{include-group = "lint-tools"}, "pytest>=8", "The.Lab[logs]"]
+`
+
+func TestNoExtras(t *testing.T) {
+	for _, file := range []string{"environment.yml", "requirements.txt"} {
+		_, _, err := Parse([]byte("dependencies: [numpy]\n"), Options{File: file, ProjectExtras: []string{"plots"}})
+		if err == nil || !strings.Contains(err.Error(), `has no extras and no groups, which a pyproject.toml alone has; name that file, or leave "--extra plots" out`) {
+			t.Errorf("%s: %v", file, err)
 		}
 	}
 }

@@ -41,9 +41,15 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 		if p.kind == kindTOML {
 			p.pyprojectFile(text)
 		} else {
+			if err := opts.noExtras(); err != nil {
+				return nil, nil, err
+			}
 			p.requirementsFile(text)
 		}
 		return p.finish()
+	}
+	if err := opts.noExtras(); err != nil {
+		return nil, nil, err
 	}
 	doc, err := yamlfile.Parse(data, p.env.File)
 	if doc == nil {

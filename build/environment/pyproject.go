@@ -19,7 +19,7 @@ var foreignTables = []struct {
 	{[]string{"packages"}, `are pipenv's own form; "pipenv requirements > requirements.txt" writes the file to build`},
 	{[]string{"tool", "pdm", "dev-dependencies"}, `are PDM's own form; "pdm export -o requirements.txt" writes the file to build`},
 	{[]string{"tool", "flit", "metadata", "requires"}, `are flit's old form; move them to [project] dependencies`},
-	{[]string{"tool", "setuptools", "dynamic", "optional-dependencies"}, `are optional alone; name the ones that are wanted with "-e .[NAME]" in a requirements.txt`},
+	{[]string{"tool", "setuptools", "dynamic", "optional-dependencies"}, `are optional alone; name the ones that are wanted with --extra NAME`},
 }
 
 // pyprojectFile reads a pyproject.toml (PEP 621): the project's dependencies, in an
@@ -33,6 +33,10 @@ func (p *parser) pyprojectFile(text string) {
 		return
 	}
 	project := root.Get("project")
+	if project == nil && root.Get("dependency-groups") != nil && len(p.opts.Groups) > 0 {
+		// Groups need no project.
+		project = &tomlfile.Value{Pos: root.Pos, Table: map[string]*tomlfile.Value{}}
+	}
 	if project == nil || project.Table == nil {
 		p.noProject(root)
 		return
@@ -49,6 +53,7 @@ func (p *parser) pyprojectFile(text string) {
 	} else if isDynamic(project, "dependencies") {
 		p.dynamic(&section, project.Get("dynamic"), root)
 	}
+	p.extras(&section, root)
 	p.requiresPython(project)
 	p.addPython(at)
 	if build := root.Get("build-system"); build != nil && len(p.errs) == 0 {
@@ -110,25 +115,30 @@ func (p *parser) pyprojectLines(section *PipSection, list *tomlfile.Value) {
 		return
 	}
 	for _, item := range list.List {
-		text := strings.TrimSpace(item.Text)
-		switch {
-		case !item.IsText:
-			p.errorf(item.Pos, "the item is %s, not a requirement; write it in quotes", item.Kind())
-			continue
-		case len(text) > maxItem:
-			p.errorf(item.Pos, "the item is %d bytes long; a requirement has at most %d", len(text), maxItem)
-			continue
-		case strings.HasPrefix(text, "-"):
-			p.errorf(item.Pos, "%s is an option of pip, which [project] cannot hold; write it into a requirements.txt with \"-e .\", and build that", quote(text))
-			continue
-		}
-		r, err := p.pipRequirement(text, item.Pos)
-		if err != nil {
-			p.errorf(item.Pos, "%s %s", quote(text), inTOML.Replace(err.Error()))
-			continue
-		}
-		p.addPip(section, r, false)
+		p.pyprojectLine(section, item)
 	}
+}
+
+// pyprojectLine reads one PEP 508 requirement.
+func (p *parser) pyprojectLine(section *PipSection, item *tomlfile.Value) {
+	text := strings.TrimSpace(item.Text)
+	switch {
+	case !item.IsText:
+		p.errorf(item.Pos, "the item is %s, not a requirement; write it in quotes", item.Kind())
+		return
+	case len(text) > maxItem:
+		p.errorf(item.Pos, "the item is %d bytes long; a requirement has at most %d", len(text), maxItem)
+		return
+	case strings.HasPrefix(text, "-"):
+		p.errorf(item.Pos, "%s is an option of pip, which [project] cannot hold; write it into a requirements.txt with \"-e .\", and build that", quote(text))
+		return
+	}
+	r, err := p.pipRequirement(text, item.Pos)
+	if err != nil {
+		p.errorf(item.Pos, "%s %s", quote(text), inTOML.Replace(err.Error()))
+		return
+	}
+	p.addPip(section, r, false)
 }
 
 var inTOML = strings.NewReplacer(`"- `, `"`)
@@ -153,18 +163,7 @@ func (p *parser) dynamic(section *PipSection, at, root *tomlfile.Value) {
 		p.errorf(at.Pos, `dependencies are "dynamic", so that only a build of the package knows them; write a requirements.txt with "-e .", and build that`)
 		return
 	}
-	list := files.List
-	if files.IsText {
-		list = []*tomlfile.Value{files}
-	}
-	for _, file := range list {
-		r, err := p.pipRequirement("-r "+file.Text, file.Pos)
-		if err != nil {
-			p.errorf(file.Pos, "%s %s", quote(file.Text), err)
-			continue
-		}
-		p.addPip(section, r, false)
-	}
+	p.files(section, files)
 }
 
 // requiresPython chooses a Python that the project allows: the one that was

@@ -24,6 +24,7 @@ type buildOptions struct {
 	names    []string
 	base     string
 	python   string
+	lists    projectLists
 	dryRun   bool
 	noCache  bool
 	locked   bool
@@ -72,6 +73,7 @@ places the builder can use is asked first.`,
   crun build --secret id=netrc,env=CI_NETRC
   crun build --warnings-as-errors --check full
   crun build --push registry.lab:5000/train:v1 --cache-to type=inline
+  crun build pyproject.toml --extra plots --group dev
   crun build --output type=oci,dest=train.tar
   crun build --dry-run`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -119,6 +121,9 @@ func (o *buildOptions) check(cmd *cobra.Command) error {
 		return err
 	}
 	if err := checkSecrets(cmd, o.secrets); err != nil {
+		return err
+	}
+	if err := o.lists.check(cmd); err != nil {
 		return err
 	}
 	if err := checkSkips(cmd, o.skipChecks); err != nil {
@@ -216,8 +221,8 @@ func (app *App) dryRunBuild(project *build.Project, output string) error {
 // says in one line why. With locked it only builds what crun.lock names.
 // gpus says that it is for a run with GPUs.
 // skip names checks of precheck that are left out.
-func (app *App) ensureImage(ctx context.Context, path string, locked, gpus bool, skip []string) (build.Result, error) {
-	b, err := app.openBuild(ctx, buildOptions{file: path, progress: "auto", locked: locked, gpus: gpus, skipChecks: skip})
+func (app *App) ensureImage(ctx context.Context, path string, lists projectLists, locked, gpus bool, skip []string) (build.Result, error) {
+	b, err := app.openBuild(ctx, buildOptions{file: path, lists: lists, progress: "auto", locked: locked, gpus: gpus, skipChecks: skip})
 	if err != nil {
 		return build.Result{}, err
 	}

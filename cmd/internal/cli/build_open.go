@@ -75,7 +75,7 @@ func (app *App) openBuild(ctx context.Context, o buildOptions) (b *pendingBuild,
 	}
 	project, err := app.openProject(ctx, file, build.Options{
 		Base: firstOf(o.base, section.Base, cfg.Base, build.DefaultBase), ToolboxBase: firstOf(cfg.ToolboxBase, build.DefaultBase),
-		Python: o.python, Platform: platform, Miniconda: true,
+		Python: o.python, ProjectExtras: o.lists.extras, Groups: o.lists.groups, Platform: platform, Miniconda: true,
 		Extras:      build.Extras{Apt: section.Apt, AptPlace: section.Origin["apt"].String(), Compiler: section.Compiler, CUDA: cuda, Check: section.Check},
 		CacheDomain: cfg.CacheDomain, CheckMode: build.CheckMode(o.checkMode), HostCUDA: hostCUDA,
 	})

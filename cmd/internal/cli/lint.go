@@ -20,6 +20,7 @@ type lintOptions struct {
 	explain          string
 	platform         string
 	python           string
+	lists            projectLists
 	cuda             string
 	warningsAsErrors bool
 	fix, dryRun      bool
@@ -51,6 +52,7 @@ The exit code is 1 where there is an error, and 0 with warnings and notes alone.
   crun lint environment.yml envs/*.yml --warnings-as-errors
   crun lint -o json | jq -r '.findings[] | select(.severity != "note").message'
   crun lint --cuda 12.4
+  crun lint pyproject.toml --group dev
   crun lint --explain torch-python
   crun lint --fix
   crun lint --fix --dry-run environment.yml`,
@@ -84,6 +86,7 @@ The exit code is 1 where there is an error, and 0 with warnings and notes alone.
 	flags.StringVar(&o.explain, "explain", "", "explain the findings that have this `CODE`")
 	flags.StringVar(&o.platform, "platform", "linux-64", "read selectors such as \"# [linux64]\" for this `PLATFORM`: linux-64 or linux-aarch64")
 	flags.StringVar(&o.python, "python", "", "take this `VERSION` of Python where a file names none (default "+environment.DefaultPython+")")
+	o.lists.addFlags(flags)
 	flags.StringVar(&o.cuda, "cuda", "", "hold the file against this `VERSION` of CUDA (\"12.4\"), against none, or auto: what this machine's driver is made for (default: build.cuda of profiles.yaml)")
 	flags.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "count warnings as errors")
 	flags.BoolVar(&o.fix, "fix", false, "change the files where that is safe, and keep each as FILE.orig")
@@ -103,6 +106,9 @@ func (o *lintOptions) check(cmd *cobra.Command) error {
 	}
 	if o.platform != lintPlatforms[0] && o.platform != lintPlatforms[1] {
 		return usagef(cmd, "--platform is %q; allowed are %s", o.platform, strings.Join(lintPlatforms, ", "))
+	}
+	if err := o.lists.check(cmd); err != nil {
+		return err
 	}
 	if o.cuda != "" {
 		if err := build.CheckCUDA(o.cuda); err != nil {
@@ -137,7 +143,7 @@ func (app *App) lint(ctx context.Context, o lintOptions) error {
 	report := lintReport{Files: []string{}, Findings: []findingJSON{}}
 	var errs []error
 	for _, path := range files {
-		file, findings, err := app.lintFile(ctx, path, build.Options{Python: o.python, Platform: o.platform, Extras: build.Extras{CUDA: o.cuda}})
+		file, findings, err := app.lintFile(ctx, path, build.Options{Python: o.python, ProjectExtras: o.lists.extras, Groups: o.lists.groups, Platform: o.platform, Extras: build.Extras{CUDA: o.cuda}})
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -72,7 +72,7 @@ func (app *App) fixFile(path string, o lintOptions) (string, *environment.Fixed,
 	if err != nil {
 		return "", nil, err
 	}
-	fixed, err := build.FixText(text, file, build.Options{Python: o.python, Platform: o.platform})
+	fixed, err := build.FixText(text, file, build.Options{Python: o.python, ProjectExtras: o.lists.extras, Groups: o.lists.groups, Platform: o.platform})
 	if err != nil {
 		return "", nil, err
 	}

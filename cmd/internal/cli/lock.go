@@ -55,6 +55,7 @@ or pip (a requirements file with hashes).`,
   crun lock --update
   crun lock --update numpy tqdm
   crun lock gpu.yml
+  crun lock pyproject.toml --extra plots
   crun lock --platform linux/amd64 --platform linux/arm64
   crun lock --platform all --check
   crun lock --check
@@ -115,6 +116,7 @@ func addSolveFlags(cmd *cobra.Command, o *buildOptions) {
 	flags.StringVar(&o.base, "base", "", "start from this `IMAGE` (default: the one in config.yaml, or "+build.DefaultBase+")")
 	flags.StringVar(&o.cuda, "cuda", "", "choose packages for this `VERSION` of CUDA (\"12.4\"), for none, or for auto: what the driver of the engine's host is made for (default: what crun.lock has, else none)")
 	flags.StringVar(&o.python, "python", "", "use this `VERSION` of Python where the file names none (default 3.9)")
+	o.lists.addFlags(flags)
 	flags.StringArrayVar(&o.secrets, "secret", nil, "`id=NAME,src=FILE` or id=NAME,env=VARIABLE: read this in the place of your own "+strings.Join(toolfiles.Names, ", "))
 	flags.StringVar(&o.progress, "progress", "auto", "how to show what is done: "+strings.Join(buildkit.Modes, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("cuda", cobra.FixedCompletions([]string{build.CUDANone, build.CUDAAuto}, cobra.ShellCompDirectiveNoFileComp))

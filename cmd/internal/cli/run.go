@@ -35,6 +35,7 @@ type runOptions struct {
 	name    string
 	image   string
 	file    string
+	lists   projectLists
 	project string
 
 	locked      bool
@@ -178,6 +179,7 @@ func addRunFlags(flags *pflag.FlagSet, o *runOptions) {
 	flags.StringVar(&o.name, "name", "", "`NAME` of the run (default: from the script)")
 	flags.StringVar(&o.image, "image", "", "run in this `IMAGE` of the engine rather than the environment's")
 	flags.StringVarP(&o.file, "file", "f", "", "environment `FILE` (default: the project's environment.yml)")
+	o.lists.addFlags(flags)
 	flags.BoolVar(&o.locked, "locked", false, "build the image from crun.lock alone, or fail where it is not the lock of the files")
 	flags.StringVar(&o.project, "project", "", "mount this `FOLDER` as the project, or none")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "start the run, print its name and leave it")
@@ -220,6 +222,8 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 		return usagef(cmd, "--image and -f both say which image to run in: leave one out")
 	case o.image != "" && o.locked:
 		return usagef(cmd, "--locked is about the environment's image, and --image names another: leave one out")
+	case o.image != "" && !o.lists.isEmpty():
+		return usagef(cmd, "--extra and --group are about the environment's image, and --image names another: leave one out")
 	case o.bundle != "" && (o.dryRun || o.detach):
 		return usagef(cmd, "--oci-bundle writes a folder and starts nothing: leave out -d and --dry-run")
 	case o.output != "" && !o.dryRun:
@@ -232,6 +236,9 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
 			return usagef(cmd, "--%s is empty: name one, or leave the flag out", name)
 		}
+	}
+	if err := o.lists.check(cmd); err != nil {
+		return err
 	}
 	if err := checkSkips(cmd, o.skipChecks); err != nil {
 		return err

@@ -276,9 +276,9 @@ func (app *App) environmentImage(ctx context.Context, o *runOptions, project str
 		file = app.abs(o.file)
 	}
 	if !o.dryRun {
-		return app.ensureImage(ctx, file, o.locked, gpus, o.skipChecks)
+		return app.ensureImage(ctx, file, o.lists, o.locked, gpus, o.skipChecks)
 	}
-	b, err := app.openBuild(ctx, buildOptions{file: file, progress: "quiet", gpus: gpus})
+	b, err := app.openBuild(ctx, buildOptions{file: file, lists: o.lists, progress: "quiet", gpus: gpus})
 	if err != nil {
 		return build.Result{}, err
 	}

@@ -74,7 +74,7 @@ func TestRunFlags(t *testing.T) {
 			t.Errorf("%q: %v", c.args, err)
 			continue
 		}
-		if diff := cmp.Diff(&c.want, got, cmp.AllowUnexported(runOptions{}, limitFlag{})); diff != "" {
+		if diff := cmp.Diff(&c.want, got, cmp.AllowUnexported(runOptions{}, projectLists{}, limitFlag{}, projectLists{})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.args, diff)
 		}
 	}

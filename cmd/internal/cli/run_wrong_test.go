@@ -73,6 +73,8 @@ var wrongValues = map[string][]struct{ value, want string }{
 	"detach-keys": {{"ctrl-", ""}, {"ctrl-1", ""}, {"xx", ""}},
 	"skip-check":  {{"", ""}, {"dsik", ""}, {"disk,,runs", ""}},
 	"output":      {{"yaml", ""}},
+	"extra":       {{"", "--extra is empty: "}, {"a b", `--extra is "a b"; allowed are letters, digits`}, {"-x", ""}, {"x]", ""}},
+	"group":       {{"", "--group is empty: "}, {"a/b", `--group is "a/b"; allowed are letters, digits`}, {"x.", ""}},
 }
 
 // ownTests are flags whose values other tests are about.
