@@ -132,6 +132,18 @@ https://example.org/window-1.0-py3-none-any.whl
 				`7:20 has no group for include-group "plots"; it has one under that name for --extra` + "\n" +
 				`8:26 the group dev goes round in a circle (the group dev -> the group loop -> the group dev); take one of them out`,
 		}},
+		{"uv", uvTree, "", map[string]string{
+			"lint": "python-added vcs-unpinned key-ignored key-ignored",
+			"pip": "--extra-index-url https://download.example/whl/cu124 | --find-links https://example.org/wheels | " +
+				"torch==2.6.0+cu124 | torchvision>=0.2 | clip[x] @ git+https://example.org/clip@v1#subdirectory=py ; python_version >= '3.8' | " +
+				"geo @ https://example.org/geo-1.zip | own @ ./libs/own | -e ./libs/edit[y] | plain>=1",
+			"constraint": "numpy<2",
+		}},
+		{"uv, mistakes", "-- pyproject.toml --\n[project]\ndependencies = ['a', 'b']\n[tool.uv.sources]\na = { workspace = true }\nb = { git = 'ssh://x y' }\n[[tool.uv.index]]\nname = 'n'\n", "", map[string]string{
+			"error": "2:22 \"b @ git+ssh://x y\" holds the character ' ', which is not allowed here\n" +
+				"4:1 the source of a is of a workspace, which crun does not read; write where it lies: a = { path = \"../a\" }\n" +
+				"6:11 the index \"n\" has no url; write url = \"https://...\"",
+		}},
 		{"Poetry", "-- pyproject.toml --\n[tool.poetry.dependencies]\npython = '^3.9'\n", "", map[string]string{
 			"error": `1:14 the packages of [tool.poetry.dependencies] are Poetry's own form; write them as requirements with "poetry export -f requirements.txt -o requirements.txt --without-hashes" and build that file`,
 		}},
@@ -151,6 +163,11 @@ https://example.org/window-1.0-py3-none-any.whl
 			}
 			env, findings, err := Parse(data, opts)
 			got := facts(env, findings, err)
+			if env != nil {
+				for _, r := range env.Constraints {
+					got["constraint"] += r.Text
+				}
+			}
 			for key, want := range test.want {
 				if got[key] != want {
 					t.Errorf("%s is\n%s\nwant\n%s", key, got[key], want)
@@ -227,3 +244,36 @@ func TestNoExtras(t *testing.T) {
 		}
 	}
 }
+
+const uvTree = `-- pyproject.toml --
+[project]
+dependencies = ["torch==2.6.0+cu124", "torchvision>=0.2", "clip[x]>=1 ; python_version >= '3.8'", "geo", "own", "edit[y]", "plain>=1"]
+[tool.uv]
+constraint-dependencies = ["numpy<2"]
+override-dependencies = ["protobuf==3.20"]
+[tool.uv.sources]
+torch = [
+  { index = "cpu", marker = "sys_platform == 'darwin'" },
+  { index = "cu124", marker = "sys_platform == 'linux'" },
+]
+torchvision = { index = "cu124" }
+clip = { git = "https://example.org/clip", tag = "v1", subdirectory = "py" }
+geo = { url = "https://example.org/geo-1.zip" }
+own = { path = "libs/own" }
+edit = { path = "libs/edit", editable = true }
+plain = { path = "libs/plain", marker = "sys_platform == 'win32'" }
+[[tool.uv.index]]
+name = "cu124"
+url = "https://download.example/whl/cu124"
+explicit = true
+[[tool.uv.index]]
+name = "cpu"
+url = "https://download.example/whl/cpu"
+explicit = true
+[[tool.uv.index]]
+name = "flat"
+url = "https://example.org/wheels"
+format = "flat"
+-- libs/own/pyproject.toml --
+-- libs/edit/pyproject.toml --
+`

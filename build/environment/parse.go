@@ -122,6 +122,8 @@ type parser struct {
 	includes  int
 	// kind is the file's.
 	kind string
+	// uv is what a pyproject.toml says in [tool.uv], or nil.
+	uv *uvTables
 	// pythonGiven tells that somebody has chosen opts.Python.
 	pythonGiven bool
 	// usualPython tells that nobody has, and that the file names no Python.

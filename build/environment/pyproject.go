@@ -45,17 +45,21 @@ func (p *parser) pyprojectFile(text string) {
 	if name := project.Get("name"); name != nil && name.IsText && p.env.Name == "" {
 		p.env.Name = safeName(name.Text)
 	}
+	p.requiresPython(project)
 	at := project.Pos
-	var section PipSection
 	if list := project.Get("dependencies"); list != nil {
 		at = list.Pos
+	}
+	p.addPython(at)
+	p.uv = p.uvTablesOf(root)
+	var section PipSection
+	if list := project.Get("dependencies"); list != nil {
 		p.pyprojectLines(&section, list)
 	} else if isDynamic(project, "dependencies") {
 		p.dynamic(&section, project.Get("dynamic"), root)
 	}
 	p.extras(&section, root)
-	p.requiresPython(project)
-	p.addPython(at)
+	p.uv.options(&section)
 	if build := root.Get("build-system"); build != nil && len(p.errs) == 0 {
 		// The project is a package: a run imports it from where it lies.
 		r, err := p.pipRequirement("-e .", build.Pos)
@@ -76,11 +80,9 @@ var besideTables = []struct {
 	keys        []string
 	what        string
 }{
-	{"uv", "uv's", []string{"sources", "index", "index-url", "extra-index-url", "find-links"}, besideIndex},
 	{"pdm", "PDM's", []string{"source"}, besideIndex},
 	{"poetry", "Poetry's", []string{"source"}, besideIndex},
 	{"poetry", "Poetry's", []string{"dependencies"}, `write its packages and versions among the dependencies of [project]`},
-	{"uv", "uv's", []string{"constraint-dependencies", "override-dependencies"}, `write such versions among the dependencies of [project], or "-c FILE" and "-e ." into a requirements.txt`},
 	{"pixi", "pixi's", []string{"dependencies", "pypi-dependencies"}, `its packages are left out: "pixi workspace export conda-environment environment.yml" writes a file with them`},
 }
 
@@ -133,6 +135,7 @@ func (p *parser) pyprojectLine(section *PipSection, item *tomlfile.Value) {
 		p.errorf(item.Pos, "%s is an option of pip, which [project] cannot hold; write it into a requirements.txt with \"-e .\", and build that", quote(text))
 		return
 	}
+	text = p.uv.source(text)
 	r, err := p.pipRequirement(text, item.Pos)
 	if err != nil {
 		p.errorf(item.Pos, "%s %s", quote(text), inTOML.Replace(err.Error()))

@@ -25,6 +25,8 @@ type Value struct {
 	// Text is that of text, IsText tells it from other values.
 	Text   string
 	IsText bool
+	// IsTrue is for the value true.
+	IsTrue bool
 }
 
 // Kind names the value's type as a person would.
@@ -155,6 +157,8 @@ func (r *reader) value(node *unstable.Node, at yamlfile.Position) *Value {
 	switch node.Kind {
 	case unstable.String:
 		v.Pos, v.Text, v.IsText = r.at(node), string(node.Data), true
+	case unstable.Bool:
+		v.IsTrue = string(node.Data) == "true"
 	case unstable.Array:
 		v.List = []*Value{}
 		for items := node.Children(); items.Next(); {
