@@ -92,6 +92,7 @@ func (app *App) findProject(o *runOptions) (string, error) {
 	project := app.Dir
 	if folder, ok := above(from, hasEnvironment); ok {
 		project = folder
+		app.noteNearer(o, from, folder)
 	} else if folder, ok := aboveInRepository(from, hasPackages); ok {
 		project = folder
 	} else if folder, ok := above(from, isRepository); ok {
@@ -104,6 +105,40 @@ func (app *App) findProject(o *runOptions) (string, error) {
 		return "", fmt.Errorf("the project would be %s, all of it: run crun in the project's folder, or name that with --project FOLDER (--project none mounts nothing)", project)
 	}
 	return project, app.checkInside(o, project)
+}
+
+// noteNearer tells of packages that are asked for between the script's folder and
+// the project: the run is in the environment of the project, which may lack them.
+func (app *App) noteNearer(o *runOptions, from, project string) {
+	if o.file != "" || o.image != "" {
+		return
+	}
+	folder, ok := above(from, func(folder string) bool { return folder == project || hasPackages(folder) })
+	if !ok || folder == project {
+		return
+	}
+	nearer, err := build.FindFile(folder)
+	if err != nil {
+		return
+	}
+	used, err := build.FindFile(project)
+	if err != nil {
+		return
+	}
+	inProject, err := filepath.Rel(project, nearer)
+	if text, readErr := build.ReadEnvironment(used); err != nil || readErr != nil || strings.Contains(string(text), inProject) {
+		return // "-r exp/requirements.txt": its packages are there
+	}
+	app.note("the run is in the environment of %s, not in that of %s, which lies nearer to it: take that one with -f %s, or with --project %s also as the project",
+		app.shown(used), app.shown(nearer), app.shown(nearer), app.shown(folder))
+}
+
+// shown is path from the working directory, where that is no longer.
+func (app *App) shown(path string) string {
+	if short, err := filepath.Rel(app.Dir, path); err == nil && len(short) < len(path) {
+		return short
+	}
+	return path
 }
 
 // checkInside refuses a script that the run could not see.

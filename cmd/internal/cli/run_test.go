@@ -151,6 +151,46 @@ func TestOtherFlags(t *testing.T) {
 	}
 }
 
+func TestNoteNearer(t *testing.T) {
+	app := runApp(t, nil)
+	top := app.Dir
+	for name, text := range map[string]string{
+		"environment.yml": "dependencies: [numpy, {pip: [-r named/requirements.txt]}]\n", "named/requirements.txt": "tqdm\n",
+		"exp/requirements.txt": "tqdm\n", "exp/scripts/train.py": "", "named/train.py": "", "tools/pyproject.toml": "[tool.black]\n", "tools/train.py": "", "train.py": "",
+	} {
+		path := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		dir     string
+		options runOptions
+		want    string
+	}{
+		{"exp/scripts", runOptions{command: []string{"train.py"}}, "crun: the run is in the environment of ../../environment.yml, not in that of ../requirements.txt, which lies nearer to it: take that one with -f ../requirements.txt, or with --project .. also as the project\n"},
+		{".", runOptions{command: []string{"exp/scripts/train.py"}}, "crun: the run is in the environment of environment.yml, not in that of exp/requirements.txt, which lies nearer to it: take that one with -f exp/requirements.txt, or with --project exp also as the project\n"},
+		{"exp", runOptions{command: []string{"scripts/train.py"}, file: "requirements.txt"}, ""},
+		{"exp", runOptions{command: []string{"scripts/train.py"}, image: "x"}, ""},
+		{"exp", runOptions{command: []string{"scripts/train.py"}, project: "."}, ""},
+		{".", runOptions{command: []string{"named/train.py"}}, ""},
+		{".", runOptions{command: []string{"tools/train.py"}}, ""},
+		{".", runOptions{command: []string{"train.py"}}, ""},
+	} {
+		var said strings.Builder
+		app.Dir, app.Err = filepath.Join(top, c.dir), &said
+		if _, err := app.findProject(&c.options); err != nil {
+			t.Errorf("%s: %v", c.dir, err)
+		}
+		if said.String() != c.want {
+			t.Errorf("%s, %v: said %q, want %q", c.dir, c.options.command, said.String(), c.want)
+		}
+	}
+}
+
 func TestFindProject(t *testing.T) {
 	app := runApp(t, nil)
 	top := app.Dir
