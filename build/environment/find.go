@@ -72,7 +72,7 @@ func Find(dir string) (string, error) {
 	return "", notFound
 }
 
-var projectTable = lazyregexp.New(`(?m)^\s*\[\s*project\s*\]`)
+var projectTable = lazyregexp.New(`(?m)^\s*\[\s*(?:project|tool\s*\.\s*poetry\s*\.\s*dependencies)\s*\]`)
 
 // asksForPackages is false for a pyproject.toml that has settings of tools
 // alone.

@@ -144,8 +144,21 @@ https://example.org/window-1.0-py3-none-any.whl
 				"4:1 the source of a is of a workspace, which crun does not read; write where it lies: a = { path = \"../a\" }\n" +
 				"6:11 the index \"n\" has no url; write url = \"https://...\"",
 		}},
-		{"Poetry", "-- pyproject.toml --\n[tool.poetry.dependencies]\npython = '^3.9'\n", "", map[string]string{
-			"error": `1:14 the packages of [tool.poetry.dependencies] are Poetry's own form; write them as requirements with "poetry export -f requirements.txt -o requirements.txt --without-hashes" and build that file`,
+		{"Poetry", poetryTree, "", map[string]string{
+			"conda": "python=3.10 | pip", "lint": "python-chosen vcs-unpinned",
+			"pip": "--extra-index-url https://example.org/simple | torch>=2.1,<3 | numpy>=1.24.3,<1.25 | tqdm==4.66.4 | einops>=0.3.1,<0.4 | any | " +
+				`uvicorn[standard]>=0.20; sys_platform == "linux" and python_version >= "3.8" and python_version < "4" | ` +
+				"clip @ git+https://example.org/clip@main | -e ./libs/own | geo==1.0+cpu",
+		}},
+		{"Poetry, extras and groups", strings.Replace(poetryTree, "^3.10", "~3.9", 1), "", map[string]string{"conda": "python=3.9 | pip"}},
+		{"extras of Poetry", "-- pyproject.toml --\n[tool.poetry.dependencies]\npython = '*'\nwandb = { version = '*', optional = true }\nseaborn = { version = '*', optional = true }\nhidden = { version = '*', optional = true }\n[tool.poetry.extras]\nplots = ['seaborn']\nall = ['wandb']\n[tool.poetry.dev-dependencies]\nruff = '0.5'\n", "", map[string]string{
+			"pip": "wandb | seaborn | ruff==0.5",
+		}},
+		{"Poetry 2", "-- pyproject.toml --\n[project]\nname = 'x'\nrequires-python = '>=3.9'\ndynamic = ['dependencies']\n[tool.poetry.dependencies]\ntqdm = '^4'\n", "", map[string]string{"pip": "tqdm>=4,<5", "lint": "python-added"}},
+		{"Poetry, mistakes", "-- pyproject.toml --\n[tool.poetry.dependencies]\npython = '^3.9 || ^3.11'\na = 3\nb = 'newest'\n", "", map[string]string{
+			"error": `2:10 python has the version "^3.9 || ^3.11", of which pip knows no alternatives; write one range (">=1.2,<3")` + "\n" +
+				`3:1 a is neither text, a list nor a table; allowed is a version in quotes ("^1.2", "*") or a table` + "\n" +
+				`4:5 b has the version "newest"; allowed are such as "^1.2", "~1.2", ">=1.2,<2", "1.2.*" and "*"`,
 		}},
 		{"settings", "-- pyproject.toml --\n[tool.black]\nline-length = 99\n", "", map[string]string{
 			"error": `1:1 has no [project] table, so it asks for no packages; write [project] with dependencies = ["torch"], or a requirements.txt or environment.yml`,
@@ -277,3 +290,42 @@ format = "flat"
 -- libs/own/pyproject.toml --
 -- libs/edit/pyproject.toml --
 `
+
+const poetryTree = `-- pyproject.toml --
+[tool.poetry]
+name = "lab"
+[tool.poetry.dependencies]
+python = "^3.10"
+torch = "^2.1"
+numpy = "~1.24.3"
+tqdm = "4.66.4"
+einops = "^0.3.1"
+any = "*"
+uvicorn = { version = ">= 0.20", extras = ["standard"], platform = "linux", python = "^3.8" }
+clip = { git = "https://example.org/clip", branch = "main" }
+own = { path = "libs/own", develop = true }
+geo = { version = "1.0+cpu", source = "lab" }
+[tool.poetry.group.dev.dependencies]
+ruff = "*"
+[[tool.poetry.source]]
+name = "lab"
+url = "https://example.org/simple"
+priority = "explicit"
+[[tool.poetry.source]]
+name = "other"
+url = "https://example.org/other"
+priority = "explicit"
+-- libs/own/pyproject.toml --
+`
+
+func TestPoetryVersions(t *testing.T) {
+	for text, want := range map[string]string{
+		"^1.2.3": ">=1.2.3,<2", "^0.2.3": ">=0.2.3,<0.3", "^0.0.3": ">=0.0.3,<0.0.4", "^0.0": ">=0.0,<0.1", "^0": ">=0,<1", "^1": ">=1,<2",
+		"~1.2.3": ">=1.2.3,<1.3", "~1.2": ">=1.2,<1.3", "~1": ">=1,<2", "~=1.2": "~=1.2", "1.2.*": "==1.2.*", "=1.2": "==1.2",
+		">=1, <2": ">=1,<2", ">= 1 < 2": ">=1,<2", "!=1.5": "!=1.5", "^1.0.0b2": ">=1.0.0b2,<2", "*": "",
+	} {
+		if got, err := poetryVersions(text); got != want || err != nil {
+			t.Errorf("%s is %s, want %s (%v)", text, got, want, err)
+		}
+	}
+}

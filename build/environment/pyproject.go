@@ -13,7 +13,6 @@ var foreignTables = []struct {
 	keys   []string
 	remedy string
 }{
-	{[]string{"tool", "poetry", "dependencies"}, `are Poetry's own form; write them as requirements with "poetry export -f requirements.txt -o requirements.txt --without-hashes" and build that file`},
 	{[]string{"tool", "pixi", "dependencies"}, `are pixi's own form; "pixi workspace export conda-environment environment.yml" writes the file to build`},
 	{[]string{"dependencies"}, `are pixi's or Cargo's own form; for pixi "pixi workspace export conda-environment environment.yml" writes the file to build`},
 	{[]string{"packages"}, `are pipenv's own form; "pipenv requirements > requirements.txt" writes the file to build`},
@@ -37,6 +36,11 @@ func (p *parser) pyprojectFile(text string) {
 		// Groups need no project.
 		project = &tomlfile.Value{Pos: root.Pos, Table: map[string]*tomlfile.Value{}}
 	}
+	hasPoetry := root.Get("tool", "poetry", "dependencies") != nil
+	if project == nil && hasPoetry {
+		p.poetryFile(root)
+		return
+	}
 	if project == nil || project.Table == nil {
 		p.noProject(root)
 		return
@@ -55,6 +59,10 @@ func (p *parser) pyprojectFile(text string) {
 	var section PipSection
 	if list := project.Get("dependencies"); list != nil {
 		p.pyprojectLines(&section, list)
+	} else if isDynamic(project, "dependencies") && hasPoetry {
+		po := p.poetryOf(root, &section) // Poetry 2
+		po.packages(root.Get("tool", "poetry", "dependencies"))
+		po.indexes()
 	} else if isDynamic(project, "dependencies") {
 		p.dynamic(&section, project.Get("dynamic"), root)
 	}
@@ -70,7 +78,7 @@ func (p *parser) pyprojectFile(text string) {
 		section.Requirements = append(section.Requirements, r)
 	}
 	p.addSection(section, at)
-	p.besideProject(root)
+	p.besideProject(root, hasPoetry && project.Get("dependencies") == nil && isDynamic(project, "dependencies"))
 }
 
 // besideTables are tables of tools beside [project] that say something of its
@@ -88,11 +96,11 @@ var besideTables = []struct {
 
 const besideIndex = `packages come from the index that pip uses; write "--extra-index-url URL" and "-e ." into a requirements.txt for others`
 
-// besideProject tells of those that the file has.
-func (p *parser) besideProject(root *tomlfile.Value) {
+// besideProject tells of those that the file has. Poetry's may have been read.
+func (p *parser) besideProject(root *tomlfile.Value, isPoetryRead bool) {
 	for _, beside := range besideTables {
 		for _, key := range beside.keys {
-			if table := root.Get("tool", beside.tool, key); table != nil {
+			if table := root.Get("tool", beside.tool, key); table != nil && !(isPoetryRead && beside.tool == "poetry") {
 				p.find("key-ignored", SeverityWarning, table.Pos, "[tool.%s.%s] is %s own and not followed: %s", beside.tool, key, beside.owner, beside.what)
 			}
 		}

@@ -31,7 +31,7 @@ func (o Options) noExtras() error {
 
 // extras adds the packages of the extras and groups that are asked for.
 func (p *parser) extras(section *PipSection, root *tomlfile.Value) {
-	g := groups{parser: p, section: section, root: root, seen: map[string]bool{}}
+	g := groups{parser: p, section: section, root: root, seen: map[string]bool{}, poetry: p.poetryOf(root, section)}
 	if name := root.Get("project", "name"); name != nil {
 		g.self = names.Distribution(name.Text)
 	}
@@ -48,6 +48,8 @@ type groups struct {
 	*parser
 	section *PipSection
 	root    *tomlfile.Value
+	// poetry are Poetry's groups, or nil.
+	poetry *poetry
 	// self is the project's own name: "lab[plot]" in its own lists means its extra.
 	self string
 	// seen are the lists that were taken; path those that are being read.
@@ -103,6 +105,12 @@ func (g *groups) group(name string, at yamlfile.Position, asked string) {
 	table := g.root.Get("dependency-groups")
 	list := byName(table, name)
 	if list == nil {
+		if g.poetry.group(name) {
+			return
+		}
+		if g.poetry != nil && table == nil {
+			table = g.poetry.table.Get("group")
+		}
 		g.missing(at, asked, "group", "[dependency-groups]", table, g.root.Get("project", "optional-dependencies"), name, "--extra")
 		return
 	}
