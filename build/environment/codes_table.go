@@ -390,7 +390,7 @@ does the same for an environment that is there, with what you asked conda for.`,
 		"key-ignored", SeverityNote,
 		"a key of another tool, which is passed over",
 		`Some tools read the same file and have keys of their own (platforms and category are conda-lock's; in a pyproject.toml
-uv's, PDM's and Poetry's indexes, and pixi's packages). crun does not follow them; where that changes what is installed it is a
+PDM's indexes and pixi's packages). crun does not follow them; where that changes what is installed it is a
 warning, which says what to write.`,
 		"https://conda.github.io/conda-lock/src_environment_yml/",
 	},

@@ -14,9 +14,6 @@ import (
 // maxGroups bounds how deep extras and groups name one another.
 const maxGroups = 50
 
-// asksForExtras tells whether somebody asks for more than a file's own packages.
-func (p *parser) asksForExtras() bool { return len(p.opts.ProjectExtras)+len(p.opts.Groups) > 0 }
-
 // noExtras refuses --extra and --group for a file that can have none.
 func (o Options) noExtras() error {
 	if len(o.ProjectExtras)+len(o.Groups) == 0 {
