@@ -230,7 +230,7 @@ func (o *Owner) rejoin(ctx context.Context) (*connection, error) {
 		ended <- engine.Exit{Code: container.ExitCode}
 		c.exit = ended
 	}
-	c.events = o.watch(ctx, id)
+	c.events, c.watched = o.watch(ctx, id)
 	o.state.Paused = container.Status == "paused"
 	o.heedStops(ctx)
 	stdout := &follower{to: o.log.Stdout(), have: o.Record.ReadLog(), log: o.log}

@@ -115,6 +115,7 @@ type connection struct {
 	drained chan struct{}       // closed when the output has ended
 	stream  engine.Stream
 	cancel  context.CancelFunc // ends wait and events
+	watched <-chan struct{}    // closed when no event is written into the record any more
 }
 
 func (c *connection) close() {
@@ -122,6 +123,9 @@ func (c *connection) close() {
 		c.stream.Close()
 	}
 	c.cancel()
+	if c.watched != nil {
+		<-c.watched
+	}
 }
 
 // start creates and starts the container. Whatever fails, none stays behind.
@@ -211,7 +215,7 @@ func (o *Owner) attach(ctx context.Context, id string) (*connection, error) {
 		c.close()
 		return nil, err
 	}
-	c.events = o.watch(ctx, id)
+	c.events, c.watched = o.watch(ctx, id)
 	go func() {
 		defer close(c.drained)
 		stream.Demux(o.log.Stdout(), o.log.Stderr())
@@ -224,16 +228,22 @@ func (o *Owner) attach(ctx context.Context, id string) (*connection, error) {
 var eventAttrs = []string{"signal", "exitCode"}
 
 // watch writes the engine's events into the record, and gives those on that
-// the owner heeds. A run does not fail for want of them.
-func (o *Owner) watch(ctx context.Context, id string) <-chan engine.Event {
+// the owner heeds. A run does not fail for want of them. ended is closed when
+// the last one is written, soon after ctx has ended.
+func (o *Owner) watch(ctx context.Context, id string) (heeded <-chan engine.Event, ended <-chan struct{}) {
 	events, err := o.Engine.Events(ctx, id)
 	if err != nil {
 		o.warn(fmt.Errorf("the engine's events are not in the record: %w", err))
-		return nil
+		return nil, nil
 	}
-	heeded := make(chan engine.Event)
+	asking, done := make(chan engine.Event), make(chan struct{})
 	go func() {
-		for e := range events {
+		defer close(done)
+		for {
+			e, ok := next(ctx, events)
+			if !ok {
+				return
+			}
 			switch e.Action {
 			case "oom", "die", "kill", "stop", "pause", "unpause", "restart":
 			default:
@@ -249,13 +259,28 @@ func (o *Owner) watch(ctx context.Context, id string) <-chan engine.Event {
 			switch e.Action {
 			case "kill", "pause", "unpause":
 				select {
-				case heeded <- e:
+				case asking <- e:
 				case <-ctx.Done():
 				}
 			}
 		}
 	}()
-	return heeded
+	return asking, done
+}
+
+// next gives the next event, or of those that are there already where ctx has
+// ended.
+func next(ctx context.Context, events <-chan engine.Event) (e engine.Event, ok bool) {
+	select {
+	case e, ok = <-events:
+		return e, ok
+	case <-ctx.Done():
+	}
+	select {
+	case e, ok = <-events:
+	default:
+	}
+	return e, ok
 }
 
 // undo removes a container that was not started. It returns why.
