@@ -130,6 +130,10 @@ type bySignal syscall.Signal
 
 func (s bySignal) Error() string { return "interrupted by " + syscall.Signal(s).String() }
 
+// Is makes it what it replaces: net/http gives the cause of a context's end in
+// the place of context.Canceled.
+func (s bySignal) Is(target error) bool { return target == context.Canceled }
+
 // interruptible gives a context that a signal ends, with the signal as cause.
 func interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)

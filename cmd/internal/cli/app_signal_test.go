@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -35,8 +36,9 @@ func TestSignalBeforeTheStart(t *testing.T) {
 		t.Errorf("a lint that SIGTERM has ended gives %d, want 143", code)
 	}
 	for err, want := range map[error]bool{
-		interrupted(nil):                      true,
-		runError(context.Canceled):            true,
+		interrupted(nil):           true,
+		runError(context.Canceled): true,
+		runError(fmt.Errorf("asking the engine: %w", bySignal(syscall.SIGHUP))): true, // as net/http has it
 		&exitError{code: exitSIGINT}:          false, // the run's own
 		withCode(exitEngine, errors.New("x")): false,
 	} {
