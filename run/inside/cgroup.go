@@ -4,8 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+
+	"crun.dev/crun/internal/mountinfo"
 )
 
 // cgroup is where the control files of a process lie, for each controller.
@@ -117,21 +118,14 @@ func (m cgroupMount) has(controller string) bool {
 	return slices.Contains(m.controllers, controller)
 }
 
-// parseMounts reads the cgroup mounts of a mountinfo file (proc(5)): id,
-// parent, device, root, mount point, options, optional fields, "-", type,
-// source, options of the file system.
+// parseMounts gives the cgroup mounts of a mountinfo file.
 func parseMounts(text string) []cgroupMount {
 	var mounts []cgroupMount
-	for line := range strings.Lines(text) {
-		before, after, ok := strings.Cut(line, " - ")
-		left, right := strings.Fields(before), strings.Fields(after)
-		if !ok || len(left) < 5 || len(right) < 3 {
-			continue
-		}
-		mount := cgroupMount{root: unescape(left[3]), point: unescape(left[4])}
-		switch right[0] {
+	for _, m := range mountinfo.Parse(text) {
+		mount := cgroupMount{root: m.Root, point: m.Point}
+		switch m.Kind {
 		case "cgroup":
-			mount.controllers = strings.Split(right[2], ",")
+			mount.controllers = m.Options
 		case "cgroup2":
 		default:
 			continue
@@ -139,24 +133,4 @@ func parseMounts(text string) []cgroupMount {
 		mounts = append(mounts, mount)
 	}
 	return mounts
-}
-
-// unescape undoes the kernel's escapes of space, tab, newline and backslash:
-// three octal digits.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

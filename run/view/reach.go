@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"crun.dev/crun/internal/mountinfo"
 )
 
 // Daemon is what decides which files an engine of this machine can show.
@@ -76,13 +78,13 @@ func (d Daemon) reach(path string) error {
 
 // fuse refuses what a daemon of root's may not look into: a FUSE file system is
 // its owner's alone, unless it was mounted for others (fuse(8), allow_other).
-func (d Daemon) fuse(path string, m mountPoint) error {
-	if d.Rootless || m.kind != "fuse" && !strings.HasPrefix(m.kind, "fuse.") ||
-		slices.Contains(m.options, "allow_other") || slices.Contains(m.options, "user_id=0") {
+func (d Daemon) fuse(path string, m mountinfo.Mount) error {
+	if d.Rootless || m.Kind != "fuse" && !strings.HasPrefix(m.Kind, "fuse.") ||
+		slices.Contains(m.Options, "allow_other") || slices.Contains(m.Options, "user_id=0") {
 		return nil
 	}
 	return fmt.Errorf("%s lies on %s (%s), which its owner alone may look into, and the engine runs as root: mount it with -o allow_root or -o allow_other (user_allow_other in /etc/fuse.conf permits that), copy what the run reads to a disk, or use a rootless engine of your own",
-		path, m.path, m.kind)
+		path, m.Point, m.Kind)
 }
 
 // closed names the first folder on the way to path that keeps the caller out.

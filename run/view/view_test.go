@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"crun.dev/crun/internal/mountinfo"
 )
 
 // tree makes files ("a/b", "a/" for a folder) and links ("a -> b") below a new
@@ -125,7 +127,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-const mountinfo = `22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
+const mounts = `22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
 40 22 0:40 / /home/ada/mit\040leer rw,nosuid - fuse.sshfs ada@host:/x rw,user_id=1000,group_id=1000
 41 22 0:41 / /mnt/open rw - fuse.rclone r: rw,user_id=1000,allow_other
 42 22 8:1 / /mnt/ntfs rw - fuseblk /dev/sdb1 rw,user_id=0
@@ -133,7 +135,7 @@ const mountinfo = `22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
 `
 
 func TestFuse(t *testing.T) {
-	points := parseMountinfo(mountinfo)
+	points := mountinfo.Parse(mounts)
 	for path, closed := range map[string]bool{"/home/ada/mit leer/x": true, "/home/ada": false, "/mnt/open": false, "/mnt/ntfs": false, "/mnt/nfs": false, "/mnt/opener": false} {
 		err := Daemon{}.fuse(path, on(points, path))
 		if (err != nil) != closed {
