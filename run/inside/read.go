@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"crun.dev/crun/internal/meminfo"
 	"crun.dev/crun/run/plan"
 )
 
@@ -114,13 +115,8 @@ func readOOMScore(proc string) *int {
 
 // readSwap gives the swap of the host in bytes, nil where it does not tell.
 func readSwap(proc string) *int64 {
-	for line := range strings.Lines(readText(proc, "meminfo")) {
-		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "SwapTotal:" {
-			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-				kib *= 1024
-				return &kib
-			}
-		}
+	if n := meminfo.Value(readText(proc, "meminfo"), "SwapTotal"); n >= 0 {
+		return &n
 	}
 	return nil
 }

@@ -136,16 +136,6 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestMeminfo(t *testing.T) {
-	text := "MemTotal:       24683520 kB\nMemAvailable:   20380672 kB\nHugePages_Total:       0\n"
-	if got := Meminfo(text, "MemAvailable"); got != 20380672<<10 {
-		t.Errorf("%d", got)
-	}
-	if got := Meminfo(text, "Mem"); got != -1 {
-		t.Errorf("%d", got)
-	}
-}
-
 func TestUnknown(t *testing.T) {
 	if got := Unknown(append(Names(), All)); got != "" {
 		t.Errorf("%q is unknown", got)

@@ -3,10 +3,10 @@ package precheck
 import (
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"crun.dev/crun/internal/meminfo"
 )
 
 // PlaceAt looks at the file system that a folder lies on, or would: of one that
@@ -54,33 +54,15 @@ func Places(whatAndPath ...[2]string) []Place {
 
 // Available is the memory that programs of this machine can have without
 // swapping, in bytes, or -1.
-func Available() int64 {
-	data, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return -1
-	}
-	return Meminfo(string(data), "MemAvailable")
-}
+func Available() int64 { return ofMemory("MemAvailable") }
 
 // Total is this machine's memory in bytes, or -1.
-func Total() int64 {
+func Total() int64 { return ofMemory("MemTotal") }
+
+func ofMemory(name string) int64 {
 	data, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return -1
 	}
-	return Meminfo(string(data), "MemTotal")
-}
-
-// Meminfo reads a value of /proc/meminfo, in bytes, or -1.
-func Meminfo(text, name string) int64 {
-	for line := range strings.Lines(text) {
-		rest, ok := strings.CutPrefix(line, name+":")
-		if !ok {
-			continue
-		}
-		if kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
-			return kib << 10
-		}
-	}
-	return -1
+	return meminfo.Value(string(data), name)
 }

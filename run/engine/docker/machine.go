@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"gopkg.in/yaml.v3"
+
+	"crun.dev/crun/internal/meminfo"
 )
 
 // machine reads files of the engine's host, where that is this one.
@@ -27,14 +29,7 @@ func (m machine) swap() int64 {
 	if err != nil {
 		return -1
 	}
-	for line := range strings.Lines(string(data)) {
-		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "SwapTotal:" {
-			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-				return kib * 1024
-			}
-		}
-	}
-	return -1
+	return meminfo.Value(string(data), "SwapTotal")
 }
 
 // cdiDevices names the devices of the CDI specifications in these folders. A
