@@ -20,7 +20,7 @@ INIT_FILES := $(INIT_DIR)/crun-init-amd64 $(INIT_DIR)/crun-init-arm64
 INIT_SRC   := $(shell find cmd/crun-init run/inside run/plan -name '*.go' ! -name '*_test.go') go.mod
 LDFLAGS    := -s -w -X crun.dev/crun/cmd/internal/cli.version=$(VERSION)
 
-.PHONY: help build go-there init setup test unit e2e lint fmt demo bench test-engines test-vm test-heavy test-large verify docs install uninstall clean
+.PHONY: help build go-there init setup test unit e2e lint fmt demo bench fuzz test-engines test-vm test-heavy test-large verify docs install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +50,7 @@ setup: build ## make sure of an engine, a base image and a conda channel
 unit: build ## unit tests with the race detector, and some seconds of fuzzing
 	@e2e/setup/compiler.sh
 	@CGO_ENABLED=1 e2e/setup/go-test.sh "unit tests" -race $$($(GO) list ./... | grep -v '/e2e$$')
-	@e2e/setup/fuzz.sh
+	@e2e/setup/fuzz.sh 6 FuzzParse
 
 e2e: build ## end-to-end scripts against a real engine
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/run-scripts.sh
@@ -72,6 +72,9 @@ demo: build ## build the example's image and train in it, from nothing
 bench: build ## measure crun against plain docker, in pairs
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config e2e/setup/bench.sh
 
+fuzz: ## a minute of made-up input for each fuzz test of the parser
+	@e2e/setup/fuzz.sh 60
+
 test-large: build ## a real CUDA build of torch, 3.7 GB of wheels, through lock, build, check and a training; needs 40 GB of disk
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config e2e/setup/bench.sh -large
 
@@ -84,7 +87,7 @@ test-vm: build ## runs in a machine with systemd and cgroup v2 (QEMU): a login t
 test-heavy: build ## 100 runs at once, and a run that writes 2 GiB
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/test-heavy.sh
 
-verify: test demo bench test-engines test-vm test-heavy test-large ## everything, the slow suites too
+verify: test demo fuzz bench test-engines test-vm test-heavy test-large ## everything, the slow suites too
 
 docs: init ## write the man pages, the reference and the shell completions
 	$(GO) run ./cmd/internal/gendocs -out docs

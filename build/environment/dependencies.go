@@ -71,7 +71,7 @@ func (p *parser) lintEmptyPip(items []*yaml.Node) {
 		}
 		var edits []yamlfile.Edit
 		for _, below := range items[i+1:] {
-			if below.Line != items[i+1].Line+len(edits) || below.Kind != yaml.ScalarNode || !itemLine.MatchString(p.line(below.Line)) {
+			if below.Line != items[i+1].Line+len(edits) || below.Kind != yaml.ScalarNode || !itemLine.MatchString(p.line(below.Line)) || !readsAsPip(below.Value) {
 				edits = nil
 				break
 			}
@@ -81,6 +81,13 @@ func (p *parser) lintEmptyPip(items []*yaml.Node) {
 		p.find("pip-empty", SeverityWarning, p.doc.At(next),
 			`%s stands below "- pip:" but is not indented deeper, so that it is a conda package; indent it and what follows by two more blanks, or take the ":" from "- pip:"`, quote(next.Value)).Fix = fix(false, edits)
 	}
+}
+
+// readsAsPip tells whether a line that conda takes is one that pip takes too;
+// moved below "- pip:" any other would be an error.
+func readsAsPip(line string) bool {
+	r, err := parsePip(line, func(address string) string { return address })
+	return err == nil && r.Kind == PipPackage
 }
 
 // beforePip is the edit that declares pip before the section with that key.

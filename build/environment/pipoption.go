@@ -78,6 +78,8 @@ func parsePipOption(text string, clean func(string) string) (PipRequirement, err
 		return r, nil
 	case value == "":
 		return r, fmt.Errorf("has nothing behind %s", name)
+	case strings.HasPrefix(value, "-") && option.argument != "place":
+		return r, fmt.Errorf("has %q behind %s, which reads as another option; a file of that name is ./%s", value, name, value)
 	case strings.ContainsAny(value, " \t") && value == written && option.argument != "place":
 		return r, errors.New("holds more than one option; write each as an item of its own")
 	}
