@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"crun.dev/crun/internal/untar"
 )
 
 func TestParseCacheSpec(t *testing.T) {
@@ -73,35 +75,6 @@ func TestPushError(t *testing.T) {
 	}
 }
 
-// What is in an image must not reach out of the folder that it is written to.
-func TestUnpackStaysInside(t *testing.T) {
-	outside := t.TempDir()
-	victim := filepath.Join(outside, "victim")
-	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, entries := range map[string][]tar.Header{
-		"a link to a folder":       {{Typeflag: tar.TypeSymlink, Name: "out", Linkname: outside}, {Typeflag: tar.TypeReg, Name: "out/victim", Uname: "theirs"}},
-		"a link to the file":       {{Typeflag: tar.TypeSymlink, Name: "victim", Linkname: victim}, {Typeflag: tar.TypeReg, Name: "victim", Uname: "theirs"}},
-		"a hard link":              {{Typeflag: tar.TypeLink, Name: "victim", Linkname: "../" + filepath.Base(outside) + "/victim"}},
-		"a name that leads upward": {{Typeflag: tar.TypeReg, Name: "../" + filepath.Base(outside) + "/victim", Uname: "theirs"}},
-	} {
-		dest := filepath.Join(t.TempDir(), "dest")
-		if err := os.Mkdir(dest, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		root, err := os.OpenRoot(dest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = unpack(root, archive(t, entries...))
-		root.Close()
-		if data, err := os.ReadFile(victim); err != nil || string(data) != "mine" {
-			t.Errorf("%s: the file outside is %q, %v", name, data, err)
-		}
-	}
-}
-
 // What was written of an image before an error would be in the way of the next try.
 func TestNothingHalfWritten(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "dest")
@@ -111,7 +84,7 @@ func TestNothingHalfWritten(t *testing.T) {
 		tar.Header{Typeflag: tar.TypeReg, Name: "b", Uname: strings.Repeat("text", 1000)},
 	)
 	cut := io.LimitReader(whole, 2048+100)
-	if err := fillFolder(dest, func(root *os.Root) error { return unpack(root, cut) }); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := fillFolder(dest, func(root *os.Root) error { return untar.Files(root, cut) }); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("the error is %v", err)
 	}
 	if entries, err := os.ReadDir(dest); err != nil || len(entries) > 0 {
@@ -125,32 +98,5 @@ func TestNothingHalfWritten(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dest, "mine")); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestUnpack(t *testing.T) {
-	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	err = unpack(root, archive(t,
-		tar.Header{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o555},
-		tar.Header{Typeflag: tar.TypeReg, Name: "bin/a", Uname: "text", Uid: os.Getuid(), Gid: os.Getgid()},
-		tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/b", Linkname: "/bin/a"},
-		tar.Header{Typeflag: tar.TypeLink, Name: "bin/c", Linkname: "bin/a"},
-		tar.Header{Typeflag: tar.TypeChar, Name: "dev"},
-	))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if data, err := root.ReadFile("bin/c"); err != nil || string(data) != "text" {
-		t.Errorf("the hard link holds %q, %v", data, err)
-	}
-	if to, err := root.Readlink("bin/b"); err != nil || to != "/bin/a" {
-		t.Errorf("the link leads to %q, %v", to, err)
-	}
-	if _, err := root.Lstat("dev"); err == nil {
-		t.Error("a device was made")
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 	specs "github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"crun.dev/crun/internal/untar"
 )
 
 // OutputTypes are the forms in which an image can be written: docker and oci
@@ -156,7 +158,7 @@ func (e *Engine) files(ctx context.Context, name string, take func(io.Reader) er
 // An error leaves the folder empty.
 func (e *Engine) WriteFiles(ctx context.Context, name, dest string) error {
 	return fillFolder(dest, func(root *os.Root) error {
-		return e.files(ctx, name, func(archive io.Reader) error { return unpack(root, archive) })
+		return e.files(ctx, name, func(archive io.Reader) error { return untar.Files(root, archive) })
 	})
 }
 
@@ -184,65 +186,4 @@ func fillFolder(dest string, fill func(*os.Root) error) error {
 		return errors.Join(errs...)
 	}
 	return nil
-}
-
-// unpack writes the entries of a tar below root; nothing reaches outside of it.
-func unpack(root *os.Root, archive io.Reader) error {
-	owners := os.Geteuid() == 0
-	var folders []*tar.Header // get their modes last: some let nobody write
-	for entries := tar.NewReader(archive); ; {
-		header, err := entries.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return err
-		}
-		name := strings.TrimPrefix(path.Clean("/"+header.Name), "/")
-		if name == "" {
-			continue
-		}
-		mode := fs.FileMode(header.Mode).Perm()
-		switch header.Typeflag {
-		case tar.TypeDir:
-			err = root.MkdirAll(name, 0o700)
-			folders = append(folders, header)
-		case tar.TypeReg:
-			err = writeFile(root, name, mode, entries)
-		case tar.TypeSymlink:
-			err = root.Symlink(header.Linkname, name)
-		case tar.TypeLink:
-			err = root.Link(strings.TrimPrefix(path.Clean("/"+header.Linkname), "/"), name)
-		default:
-			continue // devices and pipes
-		}
-		if err != nil {
-			return fmt.Errorf("writing %s: %w", name, err)
-		}
-		if owners && header.Typeflag != tar.TypeLink {
-			if err := root.Lchown(name, header.Uid, header.Gid); err != nil {
-				return fmt.Errorf("writing %s: %w", name, err)
-			}
-		}
-		if header.Typeflag == tar.TypeReg && header.FileInfo().Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-			if err := root.Chmod(name, header.FileInfo().Mode()); err != nil { // chown takes these bits off
-				return fmt.Errorf("writing %s: %w", name, err)
-			}
-		}
-	}
-	for _, header := range folders {
-		name := strings.TrimPrefix(path.Clean("/"+header.Name), "/")
-		if err := root.Chmod(name, header.FileInfo().Mode()&(fs.ModePerm|fs.ModeSticky|fs.ModeSetgid)); err != nil {
-			return fmt.Errorf("writing %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) error {
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, content)
-	return errors.Join(err, f.Chmod(mode), f.Close())
 }

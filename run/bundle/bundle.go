@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"crun.dev/crun/internal/untar"
 	"crun.dev/crun/run/plan"
 )
 
@@ -105,7 +106,7 @@ func Write(dir string, p *plan.Plan, cgroups int, files io.Reader) (err error) {
 	if err := os.Mkdir(root, 0o755); err != nil {
 		return err
 	}
-	if err := unpack(files, root); err != nil {
+	if err := unpack(root, files); err != nil {
 		return fmt.Errorf("unpacking the image's files: %w", err)
 	}
 	if p.ScratchSize > 0 {
@@ -128,4 +129,22 @@ func Write(dir string, p *plan.Plan, cgroups int, files io.Reader) (err error) {
 		return err
 	}
 	return os.Rename(temp, dir)
+}
+
+// unpack unpacks the files of an image below folder. Devices are left out: a
+// runtime makes its own.
+func unpack(folder string, archive io.Reader) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := untar.Files(root, archive); err != nil {
+		return err
+	}
+	// It tells programs that they are in Docker.
+	if err := root.Remove(".dockerenv"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
