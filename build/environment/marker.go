@@ -34,8 +34,7 @@ var (
 	markerString = lazyregexp.New(`^['"][A-Za-z0-9 ._*+!~:()/,-]*['"]$`)
 )
 
-// parseMarker checks the words of an environment marker and gives it with
-// single blanks. The installer checks its grammar.
+// parseMarker checks an environment marker and gives it with single blanks.
 func parseMarker(text string) (string, error) {
 	var tokens []string
 	depth := 0
@@ -73,9 +72,62 @@ func parseMarker(text string) (string, error) {
 	if len(tokens) == 0 {
 		return "", errors.New(`has nothing behind ";"; write a marker, or take the ";" out`)
 	}
+	if n := markerOr(tokens); n < len(tokens) {
+		return "", fmt.Errorf("has the marker %q, which ends or goes on in an unknown way at %q", strings.TrimSpace(text), strings.Join(tokens[n:], " "))
+	}
 	marker := strings.Join(tokens, " ")
 	marker = strings.ReplaceAll(strings.ReplaceAll(marker, "( ", "("), " )", ")")
 	return marker, nil
+}
+
+// markerOr gives how many of the tokens are comparisons with "and" or "or"
+// between them, those in brackets included.
+func markerOr(tokens []string) int {
+	whole := 0
+	for n := 0; ; n++ {
+		length := markerComparison(tokens[n:])
+		if length == 0 {
+			return whole
+		}
+		n += length
+		whole = n
+		if n == len(tokens) || tokens[n] != "and" && tokens[n] != "or" {
+			return whole
+		}
+	}
+}
+
+// markerComparison gives how many tokens the comparison has that they begin
+// with, or 0 where it is none.
+func markerComparison(tokens []string) int {
+	at := func(i int) string {
+		if i < len(tokens) {
+			return tokens[i]
+		}
+		return ""
+	}
+	if at(0) == "(" {
+		if n := markerOr(tokens[1:]); n > 0 && at(n+1) == ")" {
+			return n + 2
+		}
+		return 0
+	}
+	operator := 1
+	switch {
+	case at(1) == "not" && at(2) == "in":
+		operator = 2
+	case at(1) == "in" || at(1) != "" && strings.Trim(at(1), "=<>~!") == "":
+	default:
+		return 0
+	}
+	if !markerOperand(at(0)) || !markerOperand(at(1+operator)) {
+		return 0
+	}
+	return 2 + operator
+}
+
+func markerOperand(token string) bool {
+	return strings.HasPrefix(token, `"`) || strings.HasPrefix(token, "'") || slices.Contains(markerVariables, token)
 }
 
 func markerHint(word string) string {

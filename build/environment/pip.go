@@ -12,7 +12,8 @@ import (
 
 // The grammar is that of pip's requirements files
 // (https://pip.pypa.io/en/stable/reference/requirements-file-format/) and of
-// PEP 508; versions are PEP 440's by their letters only.
+// PEP 508, that of versions PEP 440's
+// (https://packaging.python.org/en/latest/specifications/version-specifiers/).
 var (
 	pipName    = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`)
 	pipExtras  = lazyregexp.New(`^\[\s*(?:[A-Za-z0-9][A-Za-z0-9._-]*(?:\s*,\s*[A-Za-z0-9][A-Za-z0-9._-]*)*)?\s*\]`)
@@ -239,6 +240,9 @@ func parsePipVersions(name, text string) (string, error) {
 		m := pipClause.FindStringSubmatch(clause)
 		if m == nil {
 			return "", badPipClause(name, text, clause)
+		}
+		if err := checkPipVersion(clause, m[1], m[2]); err != nil {
+			return "", err
 		}
 		clauses = append(clauses, m[1]+m[2])
 	}

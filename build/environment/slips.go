@@ -15,8 +15,8 @@ const notYAML = "is not YAML: "
 
 var unknownAlias = lazyregexp.New(`unknown anchor '([^']*)'`)
 
-// slips gives what a person did wrong in a file that is not YAML, all of it,
-// or the parser's own error where nothing is recognised.
+// slips gives what a person did wrong in a file that is not YAML, all of it, or
+// the line at which it ends to be YAML where nothing is recognised.
 func slips(doc *yamlfile.Document, err error) []error {
 	var parsed *yamlfile.Error
 	if !errors.As(err, &parsed) || !strings.HasPrefix(parsed.Message, notYAML) {
@@ -37,7 +37,7 @@ func slips(doc *yamlfile.Document, err error) []error {
 	if found := proseSlips(doc); len(found) > 0 {
 		return found
 	}
-	return []error{err}
+	return []error{brokenLine(doc)}
 }
 
 // aliasError finds the "*name" that the parser names without its place.
@@ -54,6 +54,9 @@ func aliasError(doc *yamlfile.Document, name string) error {
 // gluedError is for a line that starts with a dash and a letter.
 func gluedError(at yamlfile.Position, text string) *yamlfile.Error {
 	text = strings.TrimSpace(text)
+	if err := strayRules.error(at.File, at.Line, strings.Repeat(" ", at.Column-1)+text); err != nil {
+		return err
+	}
 	if strings.HasPrefix(text, "--") || shortOption.MatchString(text) {
 		err := yamlfile.Errorf(at, `%q is an option; write it as an item: "- %s"`, text, text)
 		err.Fix = fix(true, []yamlfile.Edit{yamlfile.Replace(at, "", "- ")})
