@@ -4,6 +4,7 @@ package dataloader
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"crun.dev/crun/internal/lazyregexp"
@@ -18,23 +19,47 @@ type Number struct {
 	Text string
 }
 
-var (
-	keyword   = lazyregexp.New(`\bnum_workers\s*=\s*(\d{1,4})\b`)
-	option    = lazyregexp.New(`["'](--(?:num[-_])?workers)["']`)
-	byDefault = lazyregexp.New(`\bdefault\s*=\s*(\d{1,4})\b`)
-	argument  = lazyregexp.New(`\badd_argument\s*\(`)
-	inConfig  = lazyregexp.New(`(?m)^[ \t{]*["']?num_workers["']?[ \t]*:[ \t]*(\d{1,4})[ \t]*,?[ \t]*(?:#.*)?$`)
+// name is what torch, Lightning and transformers (dataloader_num_workers) call
+// it, and constants; of is what stands before it.
+const (
+	of   = `(?:(?:data[-_]?loader|data|loader|train|val|valid|eval|test)[-_])?`
+	name = of + `(?:num_workers|NUM_WORKERS)`
 )
 
-// InScript finds them in Python: num_workers=16, as an argument or a variable,
-// and the default of an argparse option called --num-workers or --workers, in
-// any spelling of the two. What a comment or a string says is none. It is a
-// search and no parser: what is computed is not found.
+var (
+	// With the annotation that a variable may have: "num_workers: int = 8".
+	keyword   = lazyregexp.New(`\b` + name + `\s*(?::[^=\n]{1,60})?=\s*(\d{1,4})\b`)
+	key       = lazyregexp.New(`["']` + name + `["']\s*:\s*(\d{1,4})\b`)
+	option    = lazyregexp.New(`["'](--` + of + `(?:num[-_]?|n[-_]?)?workers)["']`)
+	byDefault = lazyregexp.New(`\bdefault\s*=\s*(\d{1,4})\b`)
+	argument  = lazyregexp.New(`\b(?:add_argument|option)\s*\(`)
+	absl      = lazyregexp.New(`\bDEFINE_integer\s*\(\s*["'](` + name + `)["']\s*,\s*(?:default\s*=\s*)?(\d{1,4})\b`)
+	inConfig  = lazyregexp.New(`(?m)^[ \t{]*["']?` + name + `["']?[ \t]*:[ \t]*(\d{1,4})[ \t]*,?[ \t]*(?:#.*)?$`)
+)
+
+// InScript finds them in Python, in the order of their lines: num_workers=16, as
+// an argument, a variable or a key of a dict, and the default of an option
+// (argparse, click, absl) called --num-workers, --workers or so. What a comment
+// or a string says is none. It is a search and no parser: what is computed is
+// not found.
 func InScript(source []byte) (found []Number) {
 	code := mask(source, false)
 	withStrings := mask(source, true)
 	for _, at := range keyword.FindAllStringSubmatchIndex(string(code), -1) {
-		found = append(found, number(source, code, at, ""))
+		if !computed(code[at[3]:]) {
+			found = append(found, number(source, code, at, ""))
+		}
+	}
+	for _, at := range key.FindAllStringSubmatchIndex(string(withStrings), -1) {
+		// In a string that holds one the number is blank.
+		if !computed(code[at[3]:]) && code[at[2]] != ' ' {
+			found = append(found, number(source, withStrings, at, ""))
+		}
+	}
+	for _, at := range absl.FindAllStringSubmatchIndex(string(withStrings), -1) {
+		if code[at[4]] != ' ' {
+			found = append(found, number(source, withStrings, []int{at[0], at[1], at[4], at[5]}, "--"+string(withStrings[at[2]:at[3]])))
+		}
 	}
 	for _, call := range argument.FindAllStringSubmatchIndex(string(code), -1) {
 		end := closing(code, call[1])
@@ -48,7 +73,14 @@ func InScript(source []byte) (found []Number) {
 		}
 		found = append(found, number(source, code, value, name[1]))
 	}
+	slices.SortStableFunc(found, func(a, b Number) int { return a.Line - b.Line })
 	return found
+}
+
+// computed tells whether what stands behind a number makes another one of it.
+func computed(behind []byte) bool {
+	behind = bytes.TrimLeft(behind, " \t")
+	return len(behind) > 0 && bytes.IndexByte([]byte("*/+-%<>"), behind[0]) >= 0
 }
 
 // InConfig finds them in a file of YAML or JSON that has one to a line.

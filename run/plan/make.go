@@ -57,6 +57,9 @@ func Make(req Request) (*Plan, []string, error) {
 	m.account()
 	m.command()
 	m.ranks = m.ranksOf(req.Command)
+	if m.ranks > 1 {
+		m.plan.Ranks = m.ranks
+	}
 	m.mounts()
 	m.environment()
 	m.timeLimit()

@@ -47,9 +47,12 @@ type Plan struct {
 	// Interactive keeps the command's stdin open for the caller's.
 	Interactive bool `json:"interactive,omitempty"`
 
-	GPUs      *GPUs     `json:"gpus,omitempty"`
-	Network   string    `json:"network"`              // none, default or host
-	Ports     []Port    `json:"ports,omitempty"`      // published ports
+	GPUs    *GPUs  `json:"gpus,omitempty"`
+	Network string `json:"network"`         // none, default or host
+	Ports   []Port `json:"ports,omitempty"` // published ports
+	// Ranks is how many processes of a distributed training the command starts
+	// here, from 2; 0 for one.
+	Ranks     int       `json:"ranks,omitempty"`
 	TimeLimit *Duration `json:"time_limit,omitempty"` // then SIGTERM, Grace, SIGKILL
 	Grace     Duration  `json:"grace"`
 	// SignalBeforeKill tells the command that a limit is near.

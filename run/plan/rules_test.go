@@ -101,6 +101,9 @@ func TestThreadsOfRanks(t *testing.T) {
 	r.Command = []string{"torchrun", "--nproc_per_node=2", "train.py"}
 	p, _ := mustMake(t, r)
 	omp, _ := p.Getenv("OMP_NUM_THREADS")
+	if p.Ranks != 2 {
+		t.Errorf("%d ranks, want 2", p.Ranks)
+	}
 	if cpus, _ := p.Getenv(cpuCountVar); omp != "7" || cpus != "1" {
 		t.Errorf("%s threads and %s cores, want 7, as was asked, and 1", omp, cpus)
 	}

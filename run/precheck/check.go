@@ -129,12 +129,16 @@ func (c *checker) shm() {
 	if size == 0 {
 		size = engineShm
 	}
-	wanted := int64(c.need.Workers) * shmOfWorker
-	if c.need.Workers < 2 || size >= wanted {
+	workers, of := c.need.Workers, ""
+	if c.need.Ranks > 1 { // each has its own
+		workers, of = workers*c.need.Ranks, fmt.Sprintf(" (%d for each of %d processes)", workers, c.need.Ranks)
+	}
+	wanted := int64(workers) * shmOfWorker
+	if workers < 2 || size >= wanted {
 		return
 	}
-	c.add(false, fmt.Sprint(c.need.Workers), size,
-		fmt.Sprintf("/dev/shm has %s for %d DataLoader workers, who may need %s", plan.FormatBytes(size), c.need.Workers, plan.FormatBytes(wanted)),
+	c.add(false, fmt.Sprint(workers), size,
+		fmt.Sprintf("/dev/shm has %s for %d DataLoader workers%s, who may need %s", plan.FormatBytes(size), workers, of, plan.FormatBytes(wanted)),
 		fmt.Sprintf("a full one ends in \"Bus error\": ask for more (--shm-size %dm), or use fewer workers", wanted>>20))
 }
 

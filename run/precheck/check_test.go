@@ -66,6 +66,9 @@ func TestCheck(t *testing.T) {
 		{name: "shm too small for the workers", need: Need{Shm: 64 << 20, Workers: 4}, want: "/dev/shm has 64 MiB for 4 DataLoader workers, who may need 256 MiB: a full one ends in \"Bus error\": ask for more (--shm-size 256m), or use fewer workers"},
 		{name: "the engine's own size", need: Need{Workers: 2}, want: "/dev/shm has 64 MiB for 2 DataLoader workers"},
 		{name: "one worker", need: Need{Workers: 1}},
+		{name: "workers of ranks", need: Need{Shm: gib, Workers: 4, Ranks: 8}, want: "/dev/shm has 1 GiB for 32 DataLoader workers (4 for each of 8 processes), who may need 2 GiB: a full one ends in \"Bus error\": ask for more (--shm-size 2048m)"},
+		{name: "room for those of ranks", need: Need{Shm: gib, Workers: 4, Ranks: 4}},
+		{name: "one worker of each rank", need: Need{Workers: 1, Ranks: 2}, want: "/dev/shm has 64 MiB for 2 DataLoader workers"},
 
 		{name: "more GPUs than there are", need: Need{GPUCount: 4, GPUs: []int{0}}, facts: gpus, refused: true, want: "4 GPUs are asked for, and this machine has 2: ask for at most that (--gpus 2)"},
 		{name: "a GPU in use", need: Need{GPUCount: 1, GPUs: []int{0}}, facts: gpus, want: "GPU 0 (A100) has 1 GiB of its 80 GiB free, less than 2 GiB: see who uses it with nvidia-smi, or take another one (--gpus device=1)"},

@@ -130,7 +130,8 @@ type Need struct {
 	Memory  int64 // bytes, the ceiling
 	Scratch int64 // bytes, of a tmpdir on disk
 	Shm     int64 // bytes, of /dev/shm; 0 for the engine's own size
-	Workers int   // DataLoader's, where the command is one that may have some
+	Workers int   // DataLoader's of one process, where the command is one that may have some
+	Ranks   int   // processes of a distributed training on this machine; 0 and 1 are one
 	// GPUCount is how many GPUs are asked for, GPUs which ones of Facts.
 	GPUCount int
 	GPUs     []int

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"crun.dev/crun/cmd/internal/config"
 	"crun.dev/crun/internal/nvidia"
 	"crun.dev/crun/run/gpucheck"
 	"crun.dev/crun/run/plan"
@@ -114,6 +115,9 @@ func (app *App) gpuCheck(ctx context.Context, o runOptions, gpus string) (*gpuch
 
 // printGPUCheck is crun check --gpu IMAGE.
 func (app *App) printGPUCheck(ctx context.Context, image, output string) error {
+	if err := app.hasGPUs(ctx); err != nil {
+		return err
+	}
 	report, err := app.gpuCheck(ctx, runOptions{image: image}, "all")
 	if err != nil {
 		return err
@@ -125,6 +129,24 @@ func (app *App) printGPUCheck(ctx context.Context, image, output string) error {
 	}
 	if problem := report.Problem(); problem != "" {
 		return errors.Join(err, errors.New(problem))
+	}
+	return err
+}
+
+// hasGPUs is an error where the engine has none that it could give.
+func (app *App) hasGPUs(ctx context.Context) error {
+	machine, err := config.Load(app.Getenv)
+	if err != nil {
+		return err
+	}
+	e, _, err := app.openEngine(ctx, machine)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	facts, err := e.Facts(ctx)
+	if err == nil && facts.GPUDriver == "" {
+		err = fmt.Errorf("there is no GPU to try: %s has none that it can give; install the GPU's driver and nvidia-container-toolkit there, run 'nvidia-ctk runtime configure' and restart the engine (crun doctor looks)", facts.Endpoint)
 	}
 	return err
 }

@@ -104,6 +104,7 @@ func needOf(p *plan.Plan, host *nvidia.Host) precheck.Need {
 	n.Shm, _ = p.TmpfsSize(plan.ShmPath)
 	if workers, ok := p.Getenv(plan.WorkersVar); ok && trains(p.Spec.Process.Args) {
 		n.Workers, _ = strconv.Atoi(workers)
+		n.Ranks = p.Ranks
 	}
 	if p.GPUs == nil || host == nil {
 		return n

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,12 +17,17 @@ const maxScript = 1 << 20
 
 // sayWorkers tells, once a project, of numbers of DataLoader workers in the
 // script, and in configs that its arguments name, that are above the cores of
-// the run.
+// the run, or of each process of torchrun's.
 func (app *App) sayWorkers(p *plan.Plan, command []string) {
 	cores := p.Cores()
 	if cores == 0 {
 		return
 	}
+	of := "the run has "
+	if p.Ranks > 1 {
+		cores, of = max(1, cores/p.Ranks), "each of the "+strconv.Itoa(p.Ranks)+" processes has "
+	}
+	of += coresText(cores)
 	script := scriptOf(command)
 	if script < 0 {
 		return
@@ -44,25 +50,37 @@ func (app *App) sayWorkers(p *plan.Plan, command []string) {
 		if err != nil {
 			continue
 		}
-		for _, n := range find(data) {
-			if n.Value > cores && !overridden(n.Option, command[script+1:]) {
-				key := fmt.Sprintf("num_workers %s %d", app.abs(value), n.Value)
-				app.warnOnceAs(p.Project, key, workersText(value, n, cores, i == 0, dataloader.Persistent(data)))
-			}
+		all := slices.DeleteFunc(find(data), func(n dataloader.Number) bool {
+			return n.Value <= cores || overridden(n.Option, command[script+1:])
+		})
+		if len(all) == 0 {
+			continue
 		}
+		key := "num_workers " + app.abs(value)
+		for _, n := range all {
+			key += fmt.Sprintf(" %d", n.Value)
+		}
+		app.warnOnceAs(p.Project, key, workersText(value, all, cores, of, i == 0, dataloader.Persistent(data)))
 	}
 }
 
-func workersText(file string, n dataloader.Number, cores int, script, persistent bool) string {
+func workersText(file string, all []dataloader.Number, cores int, of string, script, persistent bool) string {
+	n := all[0]
 	what := fmt.Sprintf("num_workers is %d", n.Value)
 	if n.Option != "" {
 		what = fmt.Sprintf("%s is %d where it is not given", n.Option, n.Value)
+	}
+	for i, other := range all[1:] {
+		what += []string{" (and ", ", "}[min(i, 1)] + fmt.Sprintf("%d in line %d", other.Value, other.Line)
+	}
+	if len(all) > 1 {
+		what += ")"
 	}
 	remedy := fmt.Sprintf("write %d or less", cores)
 	if script {
 		remedy = `write int(os.environ.get("CRUN_WORKERS", 4)) instead`
 	}
-	text := fmt.Sprintf("%s:%d: %s, and the run has %s: workers beyond that wait for each other, and each holds memory; %s", file, n.Line, what, coresText(cores), remedy)
+	text := fmt.Sprintf("%s:%d: %s, and %s: workers beyond that wait for each other, and each holds memory; %s", file, n.Line, what, of, remedy)
 	if script && !persistent {
 		text += ", and persistent_workers=True, which does not start them anew for each epoch"
 	}

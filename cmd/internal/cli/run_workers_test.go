@@ -19,6 +19,7 @@ func TestSayWorkers(t *testing.T) {
 	for name, text := range map[string]string{
 		"train.py":  "import os\nDataLoader(d, num_workers=16)\n",
 		"args.py":   "p.add_argument('--num_workers', default=8)\npersistent_workers=True\n",
+		"many.py":   "num_workers: int = 8\nkw = {'num_workers': 6}\nnum_workers = 2\np.add_argument('--workers', default=4)\n",
 		"fits.py":   "DataLoader(d, num_workers=2)\n",
 		"conf.yaml": "num_workers: 9\n",
 	} {
@@ -29,6 +30,9 @@ func TestSayWorkers(t *testing.T) {
 	for _, test := range []struct{ command, want string }{
 		{"train.py", `train.py:2: num_workers is 16, and the run has 2 cores: workers beyond that wait for each other, and each holds memory; write int(os.environ.get("CRUN_WORKERS", 4)) instead, and persistent_workers=True, which does not start them anew for each epoch`},
 		{"torchrun --nproc_per_node 2 train.py", `train.py:2: num_workers is 16`},
+		{"many.py", `many.py:1: num_workers is 8 (and 6 in line 2, 4 in line 4), and the run has 2 cores: `},
+		{"many.py --workers 1", `many.py:1: num_workers is 8 (and 6 in line 2), and the run has 2 cores: `},
+		{"torchrun --nproc_per_node 2 fits.py", `fits.py:1: num_workers is 2, and each of the 2 processes has 1 core: `},
 		{"python -u train.py", `train.py:2: num_workers is 16`},
 		{"args.py", `args.py:1: --num_workers is 8 where it is not given, and the run has 2 cores: workers beyond that wait for each other, and each holds memory; write int(os.environ.get("CRUN_WORKERS", 4)) instead`},
 		{"args.py --num-workers 4", ""},
@@ -49,12 +53,16 @@ func TestSayWorkers(t *testing.T) {
 				}
 				return ""
 			}}
-			app.sayWorkers(p, strings.Fields(test.command))
+			p := *p
+			if strings.HasPrefix(test.command, "torchrun") {
+				p.Ranks = 2
+			}
+			app.sayWorkers(&p, strings.Fields(test.command))
 			got := strings.TrimSuffix(strings.TrimPrefix(said.String(), "crun: warning: "), "\n")
-			if !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") || strings.Contains(got, "persistent") && !strings.Contains(test.command, "train.py") {
+			if !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") || strings.Contains(got, "persistent") && strings.Contains(test.command, "args.py") {
 				t.Errorf("%q, want %q", got, test.want)
 			}
-			app.sayWorkers(p, strings.Fields(test.command))
+			app.sayWorkers(&p, strings.Fields(test.command))
 			if strings.Count(said.String(), "\n") > 1 {
 				t.Errorf("said twice: %q", &said)
 			}
