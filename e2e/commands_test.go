@@ -48,8 +48,14 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"moments":     cmdMoments,
 }
 
-// patience bounds every wait of a script.
-const patience = 60 * time.Second
+// patience bounds every wait of a script: a minute, or what CRUN_E2E_PATIENCE
+// says for a machine where all takes longer.
+var patience = func() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("CRUN_E2E_PATIENCE")); err == nil {
+		return d
+	}
+	return time.Minute
+}()
 
 func usage(ts *testscript.TestScript, neg bool, args []string, least int, text string) {
 	if neg || len(args) < least {

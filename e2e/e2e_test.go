@@ -128,7 +128,7 @@ func openEngine(image string) (engine.Engine, string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	e, err := docker.Open(ctx, ep, docker.Options{})
 	if err != nil {
@@ -144,10 +144,10 @@ func openEngine(image string) (engine.Engine, string) {
 // checkGone fails a script that left containers of its projects behind, and
 // removes them. A monitor may still be about to.
 func checkGone(t testscript.T, e engine.Engine, workDir string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
 	var left []engine.Container
-	for range 50 {
+	for deadline := time.Now().Add(patience / 6); ; time.Sleep(200 * time.Millisecond) {
 		left = nil
 		all, err := e.List(ctx)
 		if err != nil {
@@ -161,7 +161,9 @@ func checkGone(t testscript.T, e engine.Engine, workDir string) {
 		if len(left) == 0 {
 			return
 		}
-		time.Sleep(200 * time.Millisecond)
+		if time.Now().After(deadline) {
+			break
+		}
 	}
 	text := "containers are left behind:"
 	for _, c := range left {

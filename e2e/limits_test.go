@@ -84,13 +84,15 @@ func newLimitRun(t *testing.T, host string, args ...string) *limitRun {
 	}
 	t.Cleanup(func() {
 		// The run's monitor completes the record behind the end.
-		for range 100 {
+		for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 			if err = os.RemoveAll(dir); err == nil {
 				return
 			}
-			time.Sleep(50 * time.Millisecond)
+			if time.Now().After(deadline) {
+				t.Error(err)
+				return
+			}
 		}
-		t.Error(err)
 	})
 	r := &limitRun{Cmd: *exec.Command(crunBinary(t), append([]string{"run", "-q"}, args...)...)}
 	project := filepath.Join(dir, "project")
@@ -237,12 +239,12 @@ func TestLimitsBehindTheBack(t *testing.T) {
 		e := &falseEngine{start: func(id string) { container = id }}
 		// It ends once it sees the other limit.
 		script := `file=/sys/fs/cgroup/memory.max; [ -e $file ] || file=/sys/fs/cgroup/memory/memory.limit_in_bytes
-echo ready >ready; i=0; while [ $i -lt 200 ] && [ "$(cat $file)" = 67108864 ]; do sleep 0.1; i=$((i+1)); done`
+echo ready >ready; i=0; while [ $i -lt 1200 ] && [ "$(cat $file)" = 67108864 ]; do sleep 0.1; i=$((i+1)); done`
 		r := newLimitRun(t, e.serve(t), append(small, "sh", "-c", script)...)
 		if err := r.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for range 600 {
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 			if _, err := os.Stat(filepath.Join(r.Dir, "ready")); err == nil {
 				update(container)
 				break

@@ -62,8 +62,8 @@ func TestLines(t *testing.T) {
 	}{
 		{name: "vfs", change: func(f *Facts) { f.Engine.StorageDriver = "vfs" }, what: "storage", state: Warning, seen: "whole copy", remedy: `"storage-driver": "overlay2"`},
 		{name: "no live-restore", change: func(f *Facts) { f.Engine.LiveRestore = false }, what: "live-restore", state: Warning, seen: "ends all runs", remedy: "systemctl reload docker"},
-		{name: "rootless without a cgroup", change: func(f *Facts) { f.Engine.Rootless, f.Engine.CgroupDriver = true, "none" }, what: "cgroup", state: Error, seen: "holds no limits", remedy: "Delegate=cpu cpuset io memory pids"},
-		{name: "rootless on version 1", change: func(f *Facts) { f.Engine.Rootless, f.Engine.CgroupVersion = true, 1 }, what: "cgroup", state: Error, remedy: "systemd.unified_cgroup_hierarchy=1"},
+		{name: "rootless without a cgroup", change: func(f *Facts) { f.Engine.Rootless, f.Engine.CgroupDriver, f.Machine.Linger = true, "none", true }, what: "cgroup", state: Error, seen: "holds no limits", remedy: "Delegate=cpu cpuset io memory pids"},
+		{name: "rootless on version 1", change: func(f *Facts) { f.Engine.Rootless, f.Engine.CgroupVersion, f.Machine.Linger = true, 1, true }, what: "cgroup", state: Error, remedy: "systemd.unified_cgroup_hierarchy=1"},
 		{name: "swap without a limit", change: func(f *Facts) { f.Engine.SwapLimit = false }, what: "swap", state: Error, seen: "the host has 2 GiB", remedy: "swapaccount=1"},
 		{name: "swap nobody knows of", change: func(f *Facts) { f.Engine.SwapLimit, f.Engine.Swap = false, -1 }, what: "swap", state: Warning, remedy: "swapoff -a"},
 		{name: "few descriptors", change: func(f *Facts) { f.Engine.MaxRlimits["nofile"] = 20000 }, what: "descriptors", state: Warning, seen: "20000", remedy: "LimitNOFILE=1048576"},
@@ -87,6 +87,7 @@ func TestLines(t *testing.T) {
 		{name: "py-spy does not work", change: func(f *Facts) { f.Machine.PtraceScope = 2 }, what: "ptrace", state: Warning, remedy: "sysctl -w kernel.yama.ptrace_scope=1"},
 		{name: "dmesg is root's", change: func(f *Facts) { f.Machine.DmesgRestrict = 1 }, what: "dmesg", state: Warning, remedy: "usermod -aG systemd-journal ann"},
 		{name: "logind ends processes", change: func(f *Facts) { f.Machine.KillUserProcesses = "yes" }, what: "logout", state: Warning, remedy: "loginctl enable-linger ann", fix: "loginctl enable-linger ann"},
+		{name: "an engine that ends with the login", change: func(f *Facts) { f.Engine.Rootless = true }, what: "logout", state: Warning, seen: "all runs with it", remedy: "loginctl enable-linger ann", fix: "loginctl enable-linger ann"},
 		{name: "podman would take ours", change: func(f *Facts) { f.Machine.EnginesOfCrun = []string{"podman"} }, what: "other crun", state: Warning, seen: "podman", remedy: "make install NAME=crun-train"},
 		{name: "no time server", change: func(f *Facts) { f.Machine.ClockSynced = 0 }, what: "clock", state: Warning, remedy: "timedatectl set-ntp true"},
 		{name: "the engine's clock", change: func(f *Facts) { f.Engine.Time = f.Now.Add(-time.Minute) }, what: "clock", state: Warning, seen: "1m0s off", remedy: "timedatectl"},

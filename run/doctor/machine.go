@@ -183,11 +183,16 @@ func (d *lines) people(f Facts) {
 	default:
 		d.add("dmesg", Warning, "the kernel's messages are root's alone: whom it ended when memory was short is seen less well", "usermod -aG systemd-journal "+shellword.Quote(m.User)+", or for everybody: sysctl -w kernel.dmesg_restrict=0")
 	}
+	linger := "loginctl enable-linger " + shellword.Quote(m.User)
+	fixLinger := &Fix{Say: linger, Command: []string{"loginctl", "enable-linger", m.User}}
 	switch {
 	case !m.Systemd:
+	case f.Engine.Rootless && !m.Linger && m.UID != 0:
+		d.add("logout", Warning, "systemd ends a rootless engine with its user's last login, and all runs with it", linger)
+		d.fix(fixLinger)
 	case m.KillUserProcesses == "yes" && !m.Linger && m.UID != 0:
-		d.add("logout", Warning, "logind ends your processes when you log out: those that watch runs too (the next crun command takes the runs up again)", "loginctl enable-linger "+shellword.Quote(m.User))
-		d.fix(&Fix{Say: "loginctl enable-linger " + shellword.Quote(m.User), Command: []string{"loginctl", "enable-linger", m.User}})
+		d.add("logout", Warning, "logind ends your processes when you log out: those that watch runs too (the next crun command takes the runs up again)", linger)
+		d.fix(fixLinger)
 	case m.KillUserProcesses == "yes":
 		d.add("logout", OK, "logind ends processes of users who log out, and not yours", "")
 	case m.KillUserProcesses == "no":

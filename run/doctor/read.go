@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"crun.dev/crun/internal/login"
 	"crun.dev/crun/run/precheck"
 )
 
@@ -40,7 +41,7 @@ func Read(ask Ask) *Machine {
 		PtraceScope:   r.number("/proc/sys/kernel/yama/ptrace_scope"),
 		DmesgRestrict: r.number("/proc/sys/kernel/dmesg_restrict"),
 		Systemd:       r.there("/run/systemd/system"),
-		Linger:        ask.User != "" && r.there("/var/lib/systemd/linger/"+ask.User),
+		Linger:        login.Lingers(ask.Root, ask.User),
 		ClockSynced:   clockSynced(),
 		AMD:           r.there("/dev/kfd"),
 	}

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"crun.dev/crun/internal/login"
 	"crun.dev/crun/run/engine"
 	"crun.dev/crun/run/inside"
 	"crun.dev/crun/run/inside/binary"
@@ -35,6 +37,11 @@ func newMonitorCmd(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			go func() {
+				if err := login.Leave(cmd.Context(), args[0]); err != nil {
+					fmt.Fprintln(app.Err, "crun:", err) // into monitor.log
+				}
+			}()
 			server := &monitor.Server{Store: store, Open: app.engineAt, Files: initFiles, Notify: app.notify}
 			return server.Serve(context.WithoutCancel(cmd.Context()), args[0], adopt)
 		},

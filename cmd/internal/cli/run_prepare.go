@@ -149,6 +149,9 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 		app.warn(err.Error())
 	}
 	app.carryProxy(j, request, machine, facts)
+	if w := loginWarning("", request.Account.User, facts); w != "" {
+		j.warnings = append(j.warnings, w)
+	}
 	if gpus != nil && host != nil && !facts.Remote {
 		warnings, err := checkGPUs(image, ref, gpus, host)
 		if err != nil {
