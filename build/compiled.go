@@ -193,7 +193,7 @@ func (b *builder) addToolchain(ctx context.Context, l *lock.Lock, k kept, look f
 		return nil
 	}
 	request := p.solveRequest(kept{})
-	request.Prefix, request.Miniconda = toolchainRoot, nil
+	request.Prefix, request.Miniconda, request.Files, request.Exact = toolchainRoot, nil, nil, false
 	request.Specs = []string{"cuda-nvcc=" + cuda + ".*", "cuda-cudart-dev=" + cuda + ".*", "cuda-libraries-dev=" + cuda + ".*"}
 	context, err := p.renderSolve(from(l.Base), request)
 	if err != nil {

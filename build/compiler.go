@@ -84,7 +84,7 @@ func (b *builder) addCompiler(ctx context.Context, l *lock.Lock, facts baseFacts
 func (b *builder) compilerFromConda(ctx context.Context, l *lock.Lock) error {
 	p := b.project
 	request := p.solveRequest(kept{packages: l.Conda, miniconda: l.Miniconda})
-	request.Specs = append(request.Specs, compilerSpec)
+	request.Specs, request.Exact = append(request.Specs, compilerSpec), false
 	context, err := p.renderSolve(from(l.Base), request)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package build
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,9 +47,7 @@ type condaLockPackage struct {
 var (
 	condaLockKeys = lazyregexp.New(`(?ms)^version:\s*\d.*^(?:metadata|package):|^(?:metadata|package):.*^version:\s*\d`)
 	contentHash   = lazyregexp.New(`(?m)^\s+content_hash:`)
-	// pypiPath is the path of a file on PyPI, whoever serves it.
-	pypiPath    = lazyregexp.New(`^https?://[^/]+(?:/[^/]+)*/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{60}/[^/]+$`)
-	buildNumber = lazyregexp.New(`_(\d+)$`)
+	buildNumber   = lazyregexp.New(`_(\d+)$`)
 )
 
 // isCondaLock tells a file of conda-lock by its keys; of a long one the
@@ -145,18 +142,8 @@ func child(node *yaml.Node, key string) *yaml.Node {
 // conda gives a conda package as a lock has it. What conda-lock does not keep
 // is in the package itself.
 func (p condaLockPackage) conda() (lock.Package, error) {
-	base, file := path.Split(p.URL)
-	base, subdir := path.Split(strings.TrimSuffix(base, "/"))
-	base = strings.TrimSuffix(base, "/")
-	var channel string
-	switch {
-	case strings.HasPrefix(base, channelHost):
-		channel = strings.TrimPrefix(base, channelHost)
-	case strings.HasPrefix(base, defaultsHost):
-		channel = strings.TrimPrefix(base, defaultsHost)
-	default:
-		channel = base
-	}
+	base, subdir, file := environment.SplitPackageURL(p.URL)
+	channel := channelOfAddress(base)
 	stem := strings.TrimSuffix(strings.TrimSuffix(file, ".conda"), ".tar.bz2")
 	build, ok := strings.CutPrefix(stem, p.Name+"-"+p.Version+"-")
 	switch {
@@ -197,7 +184,7 @@ func (p condaLockPackage) distribution() (lock.Distribution, error) {
 	switch {
 	case environment.Redact(p.URL) != p.URL:
 		return d, errors.New("has a credential in its address, which must not be in a lock; lock again with the index's own address")
-	case pypiPath.MatchString(p.URL) && p.Hash.SHA256 != "":
+	case environment.OnPyPI(p.URL) && p.Hash.SHA256 != "":
 		d.Index = pypi
 	case strings.HasPrefix(p.URL, "git+"), strings.HasPrefix(p.URL, "https://"), strings.HasPrefix(p.URL, "http://"):
 		d.URL = p.URL

@@ -12,7 +12,7 @@ import (
 // failure is why a solve gives no packages; dockerfiles/installer/conflict.py
 // finds out what stands beside the text.
 type failure struct {
-	Kind string `json:"kind"` // apt, base, channel, conda, index or pip
+	Kind string `json:"kind"` // apt, base, channel, conda, file, index or pip
 	Text string `json:"text"`
 	// Late tells that a server has been waited for: asking again takes as long.
 	Late bool `json:"late,omitempty"`
@@ -23,6 +23,14 @@ type failure struct {
 	// Changes are each enough by themselves, Together all of them are.
 	Changes  []change `json:"changes,omitempty"`
 	Together []change `json:"together,omitempty"`
+	// Files are package files, by their requests, that cannot be taken.
+	Files []fileFault `json:"files,omitempty"`
+}
+
+// fileFault says what is wrong with a package file that is asked for by address.
+type fileFault struct {
+	Spec string `json:"spec"`
+	Text string `json:"text"`
 }
 
 // missing is a request with the versions that there are near it, or the names.
@@ -79,6 +87,11 @@ func (p *Project) noSolution(f failure) error {
 	err := &NoSolutionError{File: p.File}
 	pip := f.Kind == "pip"
 	switch {
+	case len(f.Files) > 0:
+		err.What, err.Remedy = "a package file cannot be taken", "name the file that is meant, or ask for the package by name"
+		for _, file := range f.Files {
+			err.Lines = append(err.Lines, p.line(file.Spec, false)+": "+environment.Redact(file.Text))
+		}
 	case len(f.Missing) > 0:
 		err.What, err.Remedy = "no channel has what is asked for", "change the versions, or add a channel that has them"
 		if pip {
@@ -152,6 +165,9 @@ var (
 // version of the series, of pip packages the very one, as people write them.
 func (c change) asks(pip bool) string {
 	name := requestName.FindString(c.Spec)
+	if spec, err := environment.ParseCondaSpec(c.Spec); !pip && err == nil && spec.URL != "" {
+		name = spec.Name
+	}
 	switch {
 	case c.Version == "" || name == "":
 		return c.Spec

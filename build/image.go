@@ -36,6 +36,7 @@ func (p *Project) solveRequest(k kept) solveRequest {
 	for _, spec := range env.Conda {
 		request.Specs = append(request.Specs, spec.Text)
 	}
+	request.Files, request.Exact = condaFiles(env), env.Exact
 	if p.Options.Miniconda && env.EnvDir() != condaRoot {
 		request.Miniconda = minicondaSpecs
 	}

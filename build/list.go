@@ -11,10 +11,14 @@ import (
 
 // solveRequest is the question for conda packages.
 type solveRequest struct {
-	Prefix    string      `json:"prefix"`
-	Platform  string      `json:"platform"`
-	Channels  [][2]string `json:"channels"` // name and address, first one first
-	Specs     []string    `json:"specs"`
+	Prefix   string      `json:"prefix"`
+	Platform string      `json:"platform"`
+	Channels [][2]string `json:"channels"` // name and address, first one first
+	Specs    []string    `json:"specs"`
+	// Files are those of Specs that ask for one file by its address. Exact
+	// tells that they are all that is to be installed.
+	Files     []condaFile `json:"files,omitempty"`
+	Exact     bool        `json:"exact,omitempty"`
 	Virtual   []string    `json:"virtual"`
 	Miniconda []string    `json:"miniconda"`
 	// Locked are packages that are preferred to other versions of the same
@@ -86,6 +90,7 @@ type condaPackage struct {
 	Channel                string   `json:"channel"`
 	Subdir                 string   `json:"subdir"`
 	File                   string   `json:"file"`
+	URL                    string   `json:"url,omitempty"`
 	SHA256                 string   `json:"sha256,omitempty"`
 	MD5                    string   `json:"md5,omitempty"`
 	Size                   int64    `json:"size,omitempty"`
@@ -149,7 +154,7 @@ func newCondaList(prefix, platform string, packages []lock.Package) condaList {
 	list := condaList{Prefix: prefix, Platform: platform}
 	for _, p := range packages {
 		channel := [2]string{p.Channel, channelURL(p.Channel)}
-		if !slices.Contains(list.Channels, channel) {
+		if p.Channel != "" && !slices.Contains(list.Channels, channel) {
 			list.Channels = append(list.Channels, channel)
 		}
 		list.Packages = append(list.Packages, condaPackage(p))

@@ -212,6 +212,9 @@ func parse(text []byte, file, folderName string, options Options) (env *environm
 		ProjectExtras: options.ProjectExtras, Groups: options.Groups,
 		ReadFile: readRequirements, Exists: exists,
 	})
+	if env != nil {
+		takeFileChannels(env)
+	}
 	return env, findings, nil, err
 }
 

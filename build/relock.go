@@ -103,6 +103,9 @@ func Relock(ctx context.Context, solver Solver, images Images, request Request, 
 	if p.given != nil && update.any() {
 		return Relocked{}, fmt.Errorf("%s is a lock of conda-lock, whose packages are taken as they are: choose others with \"conda-lock lock --update PACKAGE\"", p.File)
 	}
+	if p.Environment.Exact && update.any() {
+		return Relocked{}, fmt.Errorf("%s is an explicit list, whose packages are taken as they are: make the list anew where it was made", p.File)
+	}
 	if err := update.check(p); err != nil {
 		return Relocked{}, err
 	}

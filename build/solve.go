@@ -235,7 +235,7 @@ func takeConda(l *lock.Lock, s solution) {
 	l.Virtual = s.Virtual
 	// A name that stands for several channels here is locked as those.
 	for _, c := range slices.Concat(s.Miniconda, s.Conda) {
-		if !slices.Contains(l.Channels, c.Channel) {
+		if c.Channel != "" && !slices.Contains(l.Channels, c.Channel) {
 			l.Channels = append(l.Channels, c.Channel)
 		}
 	}

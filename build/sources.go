@@ -88,6 +88,9 @@ func (s Sources) file(env *environment.Environment) sourcesFile {
 			file.Channels[channelURL(name)] = []string{real}
 		}
 	}
+	for _, name := range fileChannels(env) {
+		channel(name)
+	}
 	for _, name := range channelsOf(env) {
 		parts := s.parts(name)
 		if parts == nil {
@@ -121,6 +124,10 @@ func (s Sources) file(env *environment.Environment) sourcesFile {
 		switch {
 		case slices.Contains(env.Channels, credential.URL):
 			file.Channels[credential.URL] = []string{credential.Reveal()}
+		case slices.Contains(env.PackageURLs(), credential.URL):
+			public, _, _ := environment.SplitPackageURL(credential.URL)
+			private, _, _ := environment.SplitPackageURL(credential.Reveal())
+			file.Channels[public] = []string{private}
 		case strings.HasPrefix(credential.URL, "git+http"):
 			// git shows addresses in the list of processes, headers not.
 			if repository, header := repositoryLogin(credential.Reveal()); header != "" {
@@ -314,6 +321,9 @@ func (s Sources) logins(env *environment.Environment) []toolfiles.Login {
 func (s Sources) addresses(env *environment.Environment) []string {
 	addresses := []string{s.index()}
 	addresses = append(addresses, slices.Sorted(maps.Values(s.Apt))...)
+	for _, name := range fileChannels(env) {
+		addresses = append(addresses, s.channel(name))
+	}
 	for _, name := range channelsOf(env) {
 		if parts := s.parts(name); parts != nil {
 			for _, part := range parts {

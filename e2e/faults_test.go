@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,7 +20,8 @@ import (
 // Commands of the scripts about servers that misbehave:
 //
 //	faulty VARIABLE         serve the channel of the tests, and below /simple an index
-//	                        with one pure wheel, crunfault 1.0; host and port go to VARIABLE
+//	                        with one pure wheel, crunfault 1.0; host and port go to VARIABLE. Packages of
+//	                        the channel's noarch lie below /files as well, which is no channel
 //	fault none              serve as it should be, from here on
 //	fault MODE REGEXP       do to paths that match: cut (half of the file, then the
 //	                        connection ends), corrupt (other bytes), hang (no answer),
@@ -46,6 +48,10 @@ func cmdFaulty(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, args, 1, "faulty VARIABLE")
 	mux := http.NewServeMux()
 	mux.Handle("/", channelProxy(ts))
+	mux.HandleFunc("/files/", func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path = "/noarch/" + path.Base(r.URL.Path)
+		channelProxy(ts).ServeHTTP(w, r)
+	})
 	const wheel = "crunfault-1.0-py3-none-any.whl"
 	files := map[string][]byte{wheel: pureWheel(ts, "crunfault", "1.0", "")}
 	mux.HandleFunc("/simple/", func(w http.ResponseWriter, r *http.Request) {

@@ -16,10 +16,11 @@ func (e *Environment) Canonical() []byte {
 		Name        string            `json:"name"`
 		Channels    []string          `json:"channels,omitempty"`
 		Conda       []string          `json:"conda"`
+		Exact       bool              `json:"exact,omitempty"`
 		Pip         [][]string        `json:"pip,omitempty"`
 		Constraints []string          `json:"constraints,omitempty"`
 		Variables   map[string]string `json:"variables,omitempty"`
-	}{Name: e.Name, Channels: e.Channels, Conda: []string{}, Variables: map[string]string{}}
+	}{Name: e.Name, Channels: e.Channels, Exact: e.Exact, Conda: []string{}, Variables: map[string]string{}}
 	for _, spec := range e.Conda {
 		form.Conda = append(form.Conda, spec.Text)
 	}

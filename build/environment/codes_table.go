@@ -22,7 +22,7 @@ bytes mean one letter here and another there: save the file as UTF-8.`,
 	{
 		codeOtherFile, SeverityError,
 		"the file is another kind of file, or empty",
-		`The file was recognised as something else: a list of pip requirements, an explicit list of conda, TOML, a saved web
+		`The file was recognised as something else: a list of pip requirements, a list of conda with builds, TOML, a saved web
 page and so on. An environment file has the keys name, channels and dependencies. The message says what the file is and
 which command or name it is for.`,
 		sourceConda,

@@ -3,6 +3,7 @@ package environment
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
@@ -21,8 +22,8 @@ var (
 	condaBuild   = lazyregexp.New(`^[A-Za-z0-9_.*][A-Za-z0-9_.+*-]*$`)
 	condaFields  = lazyregexp.New(`\s*([a-z_0-9]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,'"\s]+))\s*(?:,|$)`)
 	aroundSign   = lazyregexp.New(`\s*([=!<>~,|]+)\s*`)
-	packageFile  = lazyregexp.New(`\.(?:conda|tar\.bz2)(?:#.*)?$`)
 	channelColon = lazyregexp.New(`^([A-Za-z][A-Za-z0-9_.-]*):([A-Za-z_].*)$`)
+	bracketURL   = lazyregexp.New(`^[^\[\]/]*\[[^\]]*\burl\s*=`)
 	versionBuild = lazyregexp.New(`^(.*[^=!<>~,|])=([^=<>!~,|]+)$`)
 )
 
@@ -32,11 +33,14 @@ var (
 func parseCondaSpec(text string) (CondaSpec, error) {
 	var s CondaSpec
 	text = strings.TrimSpace(text)
+	if packageFile.MatchString(text) && namedFile.MatchString(text) {
+		return parsePackageFile(text)
+	}
 	if err := notConda(text); err != nil {
 		return s, err
 	}
-	if strings.Contains(text, "://") || packageFile.MatchString(text) {
-		return parsePackageURL(text)
+	if !bracketURL.MatchString(text) && (strings.Contains(text, "://") || packageFile.MatchString(text)) {
+		return parseAddress(text)
 	}
 	rest := text
 	if channel, spec, ok := strings.Cut(text, "::"); ok {
@@ -59,7 +63,7 @@ func parseCondaSpec(text string) (CondaSpec, error) {
 	if err != nil {
 		return s, err
 	}
-	if before != "" {
+	if before != "" && s.URL == "" {
 		if s.Version != "" || s.Build != "" {
 			return s, errors.New("has a version both before and in [...]; write it once")
 		}
@@ -67,12 +71,18 @@ func parseCondaSpec(text string) (CondaSpec, error) {
 			return s, err
 		}
 	}
+	if s.URL != "" && before != "" {
+		return s, errors.New("has a version beside the address of one file; take it out")
+	}
 	s.Text = s.text()
 	return s, nil
 }
 
 // text is the one form of the spec.
 func (s CondaSpec) text() string {
+	if s.URL != "" {
+		return s.URL + s.hash()
+	}
 	var b strings.Builder
 	if s.Channel != "" {
 		b.WriteString(s.Channel)
@@ -123,7 +133,7 @@ func (s *CondaSpec) setFields(rest string) (string, error) {
 	if !strings.Contains(inner, "=") {
 		return "", fmt.Errorf(`asks for the extra [%s], which is pip's; put it under "- pip:", or name the packages`, inner)
 	}
-	seen := map[string]bool{}
+	seen, file := map[string]bool{}, map[string]string{}
 	for strings.TrimSpace(inner) != "" {
 		m := condaFields.FindStringSubmatchIndex(inner)
 		if m == nil || m[0] != 0 {
@@ -134,10 +144,16 @@ func (s *CondaSpec) setFields(rest string) (string, error) {
 			return "", fmt.Errorf("has the field %q twice; write it once", match[1])
 		}
 		seen[match[1]] = true
-		if err := s.setField(match[1], match[2]+match[3]+match[4]); err != nil {
+		value := match[2] + match[3] + match[4]
+		if slices.Contains([]string{"url", "md5", "sha256"}, match[1]) {
+			file[match[1]] = value
+		} else if err := s.setField(match[1], value); err != nil {
 			return "", err
 		}
 		inner = inner[m[1]:]
+	}
+	if len(file) > 0 {
+		return before, s.setFile(file["url"], file["md5"], file["sha256"])
 	}
 	return before, nil
 }
@@ -159,7 +175,7 @@ func (s *CondaSpec) setField(key, value string) error {
 		}
 		s.Subdir = value
 	default:
-		return fmt.Errorf("has the field %q, which crun does not support; allowed are version, build, channel, subdir", key)
+		return fmt.Errorf("has the field %q, which crun does not support; allowed are version, build, channel, subdir, url, md5, sha256", key)
 	}
 	return nil
 }
@@ -247,34 +263,25 @@ func normaliseVersion(text string) (string, error) {
 	}
 }
 
-// parsePackageURL takes the address of one package file.
-func parsePackageURL(text string) (CondaSpec, error) {
-	if i := strings.Index(text, "::"); i >= 0 {
-		// A channel by address: https://host/channel::python=3.9.
-		spec, err := parseCondaSpec(text[i+2:])
-		if err != nil {
-			return spec, err
-		}
-		if spec.Channel != "" || spec.URL != "" {
-			return spec, errors.New("names a channel twice; write it once")
-		}
-		if err := spec.setChannel(text[:i]); err != nil {
-			return spec, err
-		}
-		spec.Text = spec.text()
-		return spec, nil
+// parseAddress takes what holds an address: of a package file, or of a channel
+// ("https://host/channel::python=3.9").
+func parseAddress(text string) (CondaSpec, error) {
+	i := strings.LastIndex(text, "::")
+	if i < 0 || packageFile.MatchString(text) {
+		return parsePackageFile(text)
 	}
-	if !packageFile.MatchString(text) {
-		return CondaSpec{}, notCondaURL(text)
+	spec, err := parseCondaSpec(text[i+2:])
+	if err != nil {
+		return spec, err
 	}
-	if strings.Contains(text, "://") {
-		if err := checkURL(text, "https", "http", "file"); err != nil {
-			return CondaSpec{}, err
-		}
-	} else if err := checkCharacters(text, pathCharacters); err != nil {
-		return CondaSpec{}, err
+	if spec.Channel != "" || spec.URL != "" || strings.Contains(text[:i], "::") {
+		return spec, errors.New("names a channel twice; write it once")
 	}
-	return CondaSpec{URL: text, Text: text}, nil
+	if err := spec.setChannel(text[:i]); err != nil {
+		return spec, err
+	}
+	spec.Text = spec.text()
+	return spec, nil
 }
 
 // condaSpec adds one item of dependencies.
@@ -289,13 +296,14 @@ func (p *parser) condaSpec(text string, at yamlfile.Position) {
 	}
 	if spec.URL != "" {
 		spec.URL = p.env.takeCredential(spec.URL, at)
-		spec.Text = spec.URL
+		spec.Text = spec.text()
 	}
 	if strings.Contains(spec.Channel, "://") {
 		spec.Channel = p.env.takeCredential(spec.Channel, at)
 		spec.Text = spec.text()
 	}
 	spec.Pos = at
+	p.checkFile(spec)
 	p.env.Conda = append(p.env.Conda, spec)
 }
 

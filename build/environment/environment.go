@@ -30,6 +30,9 @@ type Environment struct {
 	// where the file has none and crun added it; pip comes last where pip
 	// packages are asked for without it.
 	Conda []CondaSpec
+	// Exact tells that Conda are all conda packages there are to be, each a file:
+	// an explicit list, which is not solved.
+	Exact bool
 	// Pip are the pip sections that hold anything, in order. conda would keep
 	// the last alone; crun installs them one after another.
 	Pip []PipSection
@@ -47,17 +50,20 @@ type CondaSpec struct {
 	// Channel is the "c" of "c::python" or "", Subdir the "linux-64" of
 	// "c/linux-64::python" or "".
 	Channel, Subdir string
-	// Name is in lower case. It is "" for a package that is given by URL.
+	// Name is in lower case.
 	Name string
 	// Version is the constraint with its operators: "=3.9" (any 3.9),
 	// "==2.1.0", ">=3.9,<3.10", "=2.*|=3.*"; "" allows any.
 	Version string
 	// Build is a build string, with * as wildcard; "" allows any.
 	Build string
-	// URL is the address of one package file, or "". Not supported yet.
-	URL string
+	// URL is the address of one package file, or ""; Name, Version ("==1.2"),
+	// Build and Subdir are then what it says. MD5 and SHA256 are the file's, in
+	// hexadecimal digits, where the line has them.
+	URL, MD5, SHA256 string
 	// Text is the whole in the one-line form that conda and rattler parse,
-	// without blanks: "conda-forge::python=3.9", "pytorch==2.1.0=*cuda11*".
+	// without blanks: "conda-forge::python=3.9", "pytorch==2.1.0=*cuda11*"; of a
+	// file, its address and hash as in an explicit list.
 	Text string
 	// Pos is where the file says so; for python and pip that crun added, the
 	// place that made it do so.

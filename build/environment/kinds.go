@@ -17,12 +17,17 @@ const (
 	kindYAML         = "yaml"         // environment.yml
 	kindRequirements = "requirements" // requirements.txt
 	kindTOML         = "toml"         // pyproject.toml
+	kindExplicit     = "explicit"     // conda list --explicit
 )
 
 // kindOf tells a file's kind by its name and, where that says nothing, by its
-// text.
+// text. An explicit list may be called anything.
 func kindOf(file string, data []byte) string {
-	switch strings.ToLower(path.Ext(file)) {
+	ext := strings.ToLower(path.Ext(file))
+	if ext != ".toml" && isExplicit(data) {
+		return kindExplicit
+	}
+	switch ext {
 	case ".toml":
 		return kindTOML
 	case ".txt", ".in":
@@ -58,10 +63,9 @@ func kindOfText(text string) string {
 }
 
 var (
-	tomlTable    = lazyregexp.New(`^(?:\[[A-Za-z0-9_."-]+\]|\[\[[A-Za-z0-9_."-]+\]\]|[A-Za-z0-9_-]+\s*=\s*["\[{].*)\s*(?:#.*)?$`)
-	condaExport  = lazyregexp.New(`(?m)^# \$ conda create --name <env> --file <this file>`)
-	explicitMark = lazyregexp.New(`(?m)^@EXPLICIT\s*$`)
-	condaPin     = lazyregexp.New(`^[A-Za-z0-9_.-]+=[^=<>!~ ]+=[A-Za-z0-9_.]+$`)
+	tomlTable   = lazyregexp.New(`^(?:\[[A-Za-z0-9_."-]+\]|\[\[[A-Za-z0-9_."-]+\]\]|[A-Za-z0-9_-]+\s*=\s*["\[{].*)\s*(?:#.*)?$`)
+	condaExport = lazyregexp.New(`(?m)^# \$ conda create --name <env> --file <this file>`)
+	condaPin    = lazyregexp.New(`^[A-Za-z0-9_.-]+=[^=<>!~ ]+=[A-Za-z0-9_.]+$`)
 )
 
 // requirementsFile reads a requirements.txt: pip packages, in an environment of
@@ -70,12 +74,12 @@ func (p *parser) requirementsFile(text string) {
 	p.env.Name = safeName(p.opts.FolderName)
 	at := yamlfile.Position{File: p.env.File, Line: 1, Column: 1}
 	switch {
-	case condaExport.MatchString(text) && !explicitMark.MatchString(text) && slices.ContainsFunc(pipLines(text, ""), func(line pipLine) bool { return !condaPin.MatchString(line.text) }):
+	case condaExport.MatchString(text) && slices.ContainsFunc(pipLines(text, ""), func(line pipLine) bool { return !condaPin.MatchString(line.text) }):
 		// "conda list --export" gives every line a build.
 		p.code = codeOtherFile
 		p.errorf(at, `this is a list of conda packages, for "conda create --file"; put them under "dependencies:" of an environment.yml, one an item ("- python=3.9")`)
 		return
-	case condaExport.MatchString(text), explicitMark.MatchString(text):
+	case condaExport.MatchString(text):
 		p.code = codeOtherFile
 		p.errorf(at, `this is a list that "conda list" wrote, of one machine's exact packages; write an environment file of what was asked for: "crun init --from-conda NAME", or "conda env export --from-history"`)
 		return

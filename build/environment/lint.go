@@ -42,7 +42,7 @@ func (p *parser) lintBuilds() {
 	}
 	var edits []yamlfile.Edit
 	for _, spec := range p.env.Conda {
-		if !spec.PinsBuild() {
+		if !spec.PinsBuild() || spec.URL != "" {
 			continue
 		}
 		if count++; count == 1 {

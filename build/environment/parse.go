@@ -33,7 +33,7 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 		p.opts.Platform = "linux-64"
 	}
 	switch p.kind = kindOf(p.env.File, data); p.kind {
-	case kindRequirements, kindTOML:
+	case kindRequirements, kindTOML, kindExplicit:
 		text, err := p.readText(data)
 		if err != nil {
 			return nil, nil, redactError(coded(err, codeEncoding))
@@ -44,7 +44,11 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 			if err := opts.noExtras(); err != nil {
 				return nil, nil, err
 			}
-			p.requirementsFile(text)
+			if p.kind == kindExplicit {
+				p.explicitFile(text)
+			} else {
+				p.requirementsFile(text)
+			}
 		}
 		return p.finish()
 	}
@@ -74,9 +78,13 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 // finish looks at the whole of what was read.
 func (p *parser) finish() (*Environment, []Finding, error) {
 	p.checkHashes()
-	p.checkTorch()
-	if len(p.errs) == 0 {
-		p.lint()
+	if p.env.Exact {
+		p.lintExact()
+	} else {
+		p.checkTorch()
+		if len(p.errs) == 0 {
+			p.lint()
+		}
 	}
 	if err := p.result(); err != nil {
 		return p.env, nil, err

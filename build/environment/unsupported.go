@@ -16,11 +16,6 @@ func (e *Environment) Unsupported() []error {
 	refuse := func(pos yamlfile.Position, format string, args ...any) {
 		errs = append(errs, &yamlfile.Error{Position: pos, Message: Redact(fmt.Sprintf(format, args...)), Code: codeUnsupported})
 	}
-	for _, spec := range e.Conda {
-		if spec.URL != "" {
-			refuse(spec.Pos, `%q: a package by address is not supported yet; ask for it by name, "- CHANNEL::NAME=VERSION=BUILD"`, spec.URL)
-		}
-	}
 	for _, section := range e.Pip {
 		for _, r := range section.Requirements {
 			if reason := r.unsupported(); reason != "" {

@@ -13,9 +13,7 @@ const (
 	// writeOne ends a message about a file that has nothing of an environment.
 	writeOne = ", not an environment file: write one with name, channels and dependencies"
 	// exportOne ends one about the output of a command.
-	// explicitList is for a file of addresses.
-	explicitList = `this is an explicit list of "conda list --explicit"` + writeOne + ` ("conda env export --from-history")`
-	exportOne    = `, not an environment file: "conda env export --from-history > environment.yml" writes one`
+	exportOne = `, not an environment file: "conda env export --from-history > environment.yml" writes one`
 )
 
 // otherTexts are files of another kind that their first line tells, that is
@@ -111,7 +109,7 @@ func wholeFile(doc *yamlfile.Document) error {
 	}
 	var first yamlfile.Position
 	var firstText, commentText string
-	lines, pinned, matched, conda, explicit := 0, 0, 0, true, false
+	lines, pinned, matched, conda := 0, 0, 0, true
 	n, other, otherLine := 0, "", 0
 	for line := range strings.SplitSeq(string(doc.Text), "\n") {
 		n++
@@ -128,7 +126,6 @@ func wholeFile(doc *yamlfile.Document) error {
 		if lines++; lines == 1 {
 			first, firstText = yamlfile.Position{File: doc.File, Line: n, Column: 1}, line
 		}
-		explicit = explicit || line == "@EXPLICIT"
 		if requirementLine.MatchString(line) {
 			matched++
 		} else if other == "" {
@@ -138,9 +135,6 @@ func wholeFile(doc *yamlfile.Document) error {
 		if pinnedLine.MatchString(line) {
 			pinned++
 		}
-	}
-	if explicit {
-		return yamlfile.Errorf(yamlfile.Position{File: doc.File, Line: 1, Column: 1}, "%s", explicitList)
 	}
 	top := yamlfile.Position{File: doc.File, Line: 1, Column: 1}
 	for _, kind := range otherComments {

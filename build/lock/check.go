@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -122,7 +123,9 @@ func (l *Lock) check() []problem {
 // Check says what keeps a package from standing in a lock, or nil.
 func (p Package) Check() error {
 	c := &checker{}
-	c.place(p.Channel, "channel")
+	if p.URL == "" {
+		c.place(p.Channel, "channel")
+	}
 	c.pkg(&Lock{Channels: []string{p.Channel}}, p, "", 0)
 	return c.first()
 }
@@ -203,7 +206,13 @@ func (c *checker) pkg(l *Lock, p Package, list string, i int) {
 	c.match(buildForm, p.Build, "a build string", at("build")...)
 	c.match(subdirForm, p.Subdir, "a folder such as linux-64", at("subdir")...)
 	c.match(fileForm, p.File, "the name of a .conda or .tar.bz2 file", at("file")...)
-	if !slices.Contains(l.Channels, p.Channel) {
+	switch {
+	case p.URL != "":
+		c.address(p.URL, at("url")...)
+		if p.Channel != "" || path.Base(p.URL) != p.File {
+			c.add(at("url"), "stands beside a channel, or is the address of another file than %s", p.File)
+		}
+	case !slices.Contains(l.Channels, p.Channel):
 		c.add(at("channel"), "is %q, which is none of channels", p.Channel)
 	}
 	switch {

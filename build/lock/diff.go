@@ -112,7 +112,7 @@ func (l *Lock) things(kind string) map[string][]string {
 	}
 	packages := func(list []Package) {
 		for _, p := range list {
-			all[p.Name] = []string{p.Version, p.Build, p.Channel, p.Path(), short(cmp.Or(p.SHA256, p.MD5))}
+			all[p.Name] = []string{p.Version, p.Build, p.Channel, cmp.Or(p.URL, p.Path()), short(cmp.Or(p.SHA256, p.MD5))}
 		}
 	}
 	switch kind {

@@ -46,6 +46,9 @@ type exporter struct {
 
 // url is where a package's file lies.
 func (e exporter) url(p Package) string {
+	if p.URL != "" {
+		return p.URL
+	}
 	return strings.TrimRight(e.address(p.Channel), "/") + "/" + p.Path()
 }
 

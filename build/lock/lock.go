@@ -79,12 +79,14 @@ type Package struct {
 	Version     string `yaml:"version"`
 	Build       string `yaml:"build"`
 	BuildNumber int    `yaml:"build_number"`
-	// Channel is one of the lock's Channels.
-	Channel string `yaml:"channel"`
+	// Channel is one of the lock's Channels, or "" where URL is set.
+	Channel string `yaml:"channel,omitempty"`
 	// Subdir is the folder of the channel: linux-64, noarch.
 	Subdir string `yaml:"subdir"`
 	// File is the file's name in Subdir: "numpy-1.26.4-py39h474f0d3_0.conda".
 	File string `yaml:"file"`
+	// URL is the file's whole address where it lies in no channel's folder.
+	URL string `yaml:"url,omitempty"`
 	// SHA256 and MD5 are hexadecimal digits; old channels have MD5 alone, and
 	// one of the two must be there.
 	SHA256 string `yaml:"sha256,omitempty"`

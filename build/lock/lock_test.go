@@ -133,6 +133,8 @@ func TestParseRefuses(t *testing.T) {
 		{"shell", "name: tools", "name: $(id)", `pip[1].name is "$(id)"`},
 		{"option", "name: tools", "name: --index-url", `pip[1].name is "--index-url"`},
 		{"other channel", "channel: conda-forge", "channel: nvidia", `.channel is "nvidia", which is none of channels`},
+		{"address beside a channel", "channel: conda-forge\n", "channel: conda-forge\n    url: https://example.org/a/x-1-0.conda\n", `.url stands beside a channel, or is the address of another file than`},
+		{"password of a file", "channel: conda-forge\n", "url: https://u:hunter2@example.org/x-1-0.conda\n", `.url holds a credential`},
 		{"other index", "index: pypi", "index: qypi", `pip[0].index is "qypi", which is none of indexes`},
 		{"branch", "@" + digits("a", 40), "@main", "pip[1].url names no commit of 40 digits"},
 		{"password", "https://mirror.example.edu", "https://u:hunter2@mirror.example.edu", "channels[1] holds a credential, which must not be in a lock"},

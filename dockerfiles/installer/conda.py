@@ -50,6 +50,7 @@ class Question:
         self.channels = request["channels"]
         self.platforms = [request["platform"], "noarch"]
         self.gateway = rattler.Gateway(cache_dir="/run/crun/cache/rattler/repodata", client=client(5 * sources.patience))
+        self.given = {}  # request to the record of the file that it asks for by address
         self.virtual = []
         for text in request["virtual"]:
             name, _, version = text.partition("=")
@@ -62,16 +63,23 @@ class Question:
 
         limit is a number of seconds.
         """
+        given = [self.given[spec] for spec in specs if spec in self.given]
         return self.ask(lambda: rattler.solve(
-            list(self.channels.values()),
-            [rattler.MatchSpec(spec, strict=False) for spec in specs],
+            [*([Given(given)] if given else []), *self.channels.values()],
+            [self.match(spec) for spec in specs],
             gateway=self.gateway,
-            locked_packages=[from_entry(entry, self.channels) for entry in locked if entry["channel"] in self.channels],
+            locked_packages=[from_entry(entry, self.channels) for entry in locked if entry.get("channel") in self.channels],
+            pinned_packages=given,
             platforms=self.platforms,
             virtual_packages=self.virtual,
             channel_priority=rattler.ChannelPriority.Flexible,
             timeout=datetime.timedelta(seconds=limit) if limit else None,
         ))
+
+    def match(self, spec):
+        if spec in self.given:
+            return rattler.MatchSpec(self.given[spec].name.normalized, strict=False)
+        return rattler.MatchSpec(spec, strict=False)
 
     def ask(self, question):
         """The answer to question, for which the channels may be asked for their lists. Raises waiting.Silent."""
@@ -90,10 +98,13 @@ class Question:
 
         return asyncio.run(answer())
 
+    def records_of(self, names):
+        """All records of packages' names, a list for each channel."""
+        return self.ask(lambda: self.gateway.query(list(self.channels.values()), self.platforms, names, recursive=False))
+
     def records(self, name):
         """All records of a package's name."""
-        lists = self.ask(lambda: self.gateway.query(list(self.channels.values()), self.platforms, [name], recursive=False))
-        return [record for records in lists for record in records]
+        return [record for records in self.records_of([name]) for record in records]
 
     def names(self):
         """The names of all packages."""
@@ -103,6 +114,8 @@ class Question:
         """Those of specs that no record fulfils, each with what there is near it."""
         found = []
         for spec in dict.fromkeys(specs):
+            if spec in self.given:
+                continue
             match = rattler.MatchSpec(spec, strict=False)
             if match.name is None:
                 continue
@@ -155,21 +168,42 @@ class Question:
         return found
 
 
-def to_entry(record, channels):
-    """record as crun.lock has it: its channel by name, its file by its name."""
+class Given(rattler.RepoDataSource):
+    """Serves the records of files that are asked for by address, so that what they need is looked for."""
+
+    def __init__(self, records):
+        self.given = records
+
+    async def fetch_package_records(self, platform, name):
+        return [record for record in self.given if record.name.normalized == name.normalized and str(record.subdir) == str(platform)]
+
+    def package_names(self, platform):
+        return [record.name.normalized for record in self.given if str(record.subdir) == str(platform)]
+
+
+def to_entry(record, channels, files=()):
+    """record as crun.lock has it: its channel by name, its file by its name. files are those that are asked for by address."""
     data = json.loads(record.to_json())
     entry = {field: data[field] for field in FIELDS if data.get(field)}
-    for name, url in channels.items():
-        if record.url.startswith(url.rstrip("/") + "/"):
-            entry["channel"] = name
-            break
-    else:
-        raise Failure(f"{record.file_name} comes from {record.url}, which is no channel of the environment")
     entry["file"] = record.file_name
+    by_url = {file["url"]: file for file in files}
+    if record.url in by_url and not by_url[record.url]["channel"]:
+        entry["url"] = record.url
+    elif record.url in by_url:
+        entry["channel"] = by_url[record.url]["channel"]
+    else:
+        entry["channel"] = channel_of(record, channels)
     features = data.get("track_features")
     if features:
         entry["track_features"] = features.split() if isinstance(features, str) else features
     return entry
+
+
+def channel_of(record, channels):
+    for name, url in channels.items():
+        if record.url.startswith(url.rstrip("/") + "/"):
+            return name
+    raise Failure(f"{record.file_name} comes from {record.url}, which is no channel of the environment")
 
 
 def from_entry(entry, channels):
@@ -189,6 +223,8 @@ def from_entry(entry, channels):
         record.md5 = bytes.fromhex(entry["md5"])
     if "size" in entry:
         record.size = entry["size"]
+    if entry.get("url"):  # a file that lies in no channel
+        return rattler.RepoDataRecord(record, entry["file"], entry["url"], entry["url"].rpartition("/")[0])
     channel = channels[entry["channel"]].rstrip("/")
     url = f"{channel}/{entry['subdir']}/{entry['file']}"
     return rattler.RepoDataRecord(record, entry["file"], url, channel)

@@ -91,14 +91,24 @@ def loosen(requests, request, fits, clock):
     return None
 
 
+def file_name(request):
+    """The package's name in a request for one conda file by its address, or ""."""
+    match = re.match(r"[a-z]+://[^#\s]*/([^/#]+)-[^-/]+-[^-/]+\.(?:conda|tar\.bz2)(?:#|$)", request)
+    return match.group(1).lower() if match else ""
+
+
 def name_of(request):
     """The package's name in a conda or pip request."""
+    if file_name(request):
+        return file_name(request)
     match = re.match(r"(?:[^\s:=<>!~\[]+::)?([A-Za-z0-9_][A-Za-z0-9_.-]*)", request)
     return match.group(1).lower() if match else ""
 
 
 def without_version(request):
     """request for any version: its channel, name and extras."""
+    if file_name(request):
+        return file_name(request)
     match = re.match(r"(?:[^\s:=<>!~\[]+::)?[A-Za-z0-9_][A-Za-z0-9_.-]*(?:\[[^\]=]*\])?", request)
     return match.group() if match else request
 

@@ -26,13 +26,23 @@ def solve(request):
             "the base image has conda in /opt/conda already, and the environment is called base: "
             "give it another name (name: train)"))
     question = conda.Question(request)
+    files = request.get("files") or []
     try:
+        if files:
+            import condafile
+
+            question.given, faults = condafile.find(request)
+            if faults:
+                return failure("file", "", files=faults)
         try:
-            records = question.solve(request["specs"], request["locked"])
+            if request.get("exact"):
+                records = [question.given[file["spec"]] for file in files]
+            else:
+                records = question.solve(request["specs"], request["locked"])
         except SolverError as error:
             text = conda.explain(error)
             return failure("conda", **{"text": text, **question.conflict(request["specs"], text)})
-        answer["conda"] = [conda.to_entry(record, request["channels"]) for record in records]
+        answer["conda"] = [conda.to_entry(record, request["channels"], files) for record in records]
         if request["miniconda"] and has_conda:
             notes.append("the base image has conda in /opt/conda: it is taken as it is")
         elif request["miniconda"]:
@@ -51,8 +61,9 @@ def miniconda(request, question, notes):
     """The packages of /opt/conda; none where no channel serves conda."""
     try:
         records = question.solve(request["miniconda"], request["locked_miniconda"])
-    except SolverError as error:
-        if "conda" not in str(error):
+    except (SolverError, GatewayError, FetchRepoDataError) as error:
+        # An explicit list needs no list of a channel.
+        if "conda" not in str(error) if isinstance(error, SolverError) else not request.get("exact"):
             raise
         notes.append(
             "no channel of the environment serves a conda that fits: the image has the environment alone, which is all a run needs, "

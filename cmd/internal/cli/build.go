@@ -54,8 +54,9 @@ base image, and a check that what was asked for can be imported. The exact packa
 crun.lock beside the file; it belongs in git. Where the engine has the image of
 that lock already, nothing is built.
 
-A requirements.txt, a pyproject.toml with [project] and a conda-lock.yml are
-built too; - reads an environment from standard input, which has no crun.lock.
+A requirements.txt, a pyproject.toml with [project], a conda-lock.yml and an
+explicit list of conda (conda list --explicit) are built too; - reads an
+environment from standard input, which has no crun.lock.
 
 On stdout: a line for each name of the image, the name and the image's id with a
 tab between. Everything else goes to stderr.
@@ -67,6 +68,7 @@ places the builder can use is asked first.`,
 		Example: `  crun build
   crun build environment.yml -t lab/train:v1
   crun build requirements.txt --python 3.11
+  crun build conda-linux-64.lock
   crun build --base nvidia/cuda:12.4.1-base-ubuntu22.04
   crun build --cuda auto
   crun build --locked
