@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,8 +95,23 @@ func (m *maker) network() {
 		if port.Host < 0 || port.Host > 65535 || port.Container < 1 || port.Container > 65535 {
 			m.errorf("port %d:%d is outside 1 to 65535", port.Host, port.Container)
 		}
+		for _, other := range m.plan.Ports[:i] {
+			if port.Host == other.Host && port.Host != 0 && port.Protocol == other.Protocol && sameAddress(port.HostIP, other.HostIP) {
+				remedy := ": leave one out"
+				if port.Container != other.Container {
+					remedy = fmt.Sprintf(", for %d and for %d: name another one (-p %d:%d)", other.Container, port.Container, port.Host+1, port.Container)
+				}
+				m.errorf("port %d of %s is published twice%s", other.Host, other.HostIP, remedy)
+			}
+		}
 	}
 	if len(m.plan.Ports) > 0 && m.plan.Network != NetworkDefault {
 		m.errorf("%snetwork is %s, where ports cannot be published: leave out -p, or use --network default", m.at("network"), m.plan.Network)
 	}
+}
+
+// sameAddress tells whether one socket cannot listen on a where one does on b:
+// 0.0.0.0 and :: are all addresses.
+func sameAddress(a, b string) bool {
+	return a == b || a == "0.0.0.0" || b == "0.0.0.0" || a == "::" || b == "::"
 }

@@ -198,7 +198,13 @@ func TestMakeErrors(t *testing.T) {
 		{"shm", func(r *Request) { r.Limits.ShmSize = ptr(int64(0)) }, "profiles.yaml:8:15: shm_size is 0 bytes: allowed are 1 and more (1g)"},
 		{"no scratch root", func(r *Request) { r.Limits.TmpDir.Kind = Disk }, "tmpdir is on disk, but this machine has no scratch root..."},
 		{"tmpdir kind", func(r *Request) { r.Limits.TmpDir.Kind = "ram" }, `tmpdir.kind is "ram": allowed are tmpfs and disk`},
-		{"two mounts", func(r *Request) { r.Mounts = []Mount{{Source: "/x", Target: "/tmp", Origin: "config.yaml:1:7"}} }, "config.yaml:1:7: two mounts on /tmp, of /x and of tmpfs: leave one out"},
+		{"two mounts", func(r *Request) { r.Mounts = []Mount{{Source: "/x", Target: "/tmp", Origin: "config.yaml:1:7"}} }, "config.yaml:1:7: /tmp is the place of the run's tmpdir: mount /x elsewhere (-v /x:/mnt/NAME)"},
+		{"two mounts of the user's", func(r *Request) { r.Mounts = []Mount{{Source: "/x", Target: "/y"}, {Source: "/z", Target: "/y"}} }, "two mounts on /y, of /x and of /z: leave one out"},
+		{"the project again", func(r *Request) { r.Mounts = []Mount{{Source: r.Project, Target: r.Project, Origin: "flag --data"}} }, "flag --data: /home/ada/work is the project, which the run has there already: leave it out"},
+		{"one host port twice", func(r *Request) { r.Ports = []Port{{Host: 80, Container: 80}, {Host: 80, Container: 81}} }, "port 80 of 127.0.0.1 is published twice, for 80 and for 81: name another one (-p 81:81)"},
+		{"one port on all addresses", func(r *Request) {
+			r.Ports = []Port{{Host: 80, Container: 80}, {HostIP: "0.0.0.0", Host: 80, Container: 80}}
+		}, "port 80 of 127.0.0.1 is published twice: leave one out"},
 		{"mount", func(r *Request) { r.Mounts = []Mount{{Source: "data", Target: "/data"}} }, `mount "data" on "/data": both are absolute paths...`},
 		{"mount on /", func(r *Request) { r.Mounts = []Mount{{Source: "/data", Target: "/"}} }, `mount "/data" on "/": both are absolute paths...`},
 		{"mount on the image", func(r *Request) { r.Mounts = []Mount{{Source: "/x", Target: "/opt/conda", Origin: "flag -v"}} }, `flag -v: mount "/x" on "/opt/conda": it would hide what the image...`},

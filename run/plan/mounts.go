@@ -51,9 +51,43 @@ func (m *maker) mounts() {
 	})
 	for i := 1; i < len(list); i++ {
 		if list[i].Destination == list[i-1].Destination {
-			m.errorf("%stwo mounts on %s, of %s and of %s: leave one out", m.at("mount."+list[i].Destination), list[i].Destination, list[i-1].Source, list[i].Source)
+			m.clash(list[i-1], list[i])
 		}
 	}
+}
+
+// clash refuses two mounts on one path.
+func (m *maker) clash(a, b specs.Mount) {
+	at, path := m.at("mount."+a.Destination), a.Destination
+	own, other := m.ownMount(a), b
+	if own == "" {
+		own, other = m.ownMount(b), a
+	}
+	switch {
+	case own == "":
+		m.errorf("%stwo mounts on %s, of %s and of %s: leave one out", at, path, a.Source, b.Source)
+	case other.Source == path && (a.Source == b.Source):
+		m.errorf("%s%s is %s, which the run has there already: leave it out", at, path, own)
+	default:
+		m.errorf("%s%s is the place of %s: mount %s elsewhere (-v %s:/mnt/NAME)", at, path, own, other.Source, other.Source)
+	}
+}
+
+// ownMount says what of the run's own a mount is, or "" of one that was asked for.
+func (m *maker) ownMount(mount specs.Mount) string {
+	switch source := mount.Source; {
+	case mount.Type == "tmpfs" && mount.Destination == ShmPath:
+		return "the run's shared memory (shm_size)"
+	case mount.Type == "tmpfs" || m.plan.Scratch != "" && below(source, m.plan.Scratch):
+		return "the run's tmpdir"
+	case source != mount.Destination:
+		return ""
+	case source == m.req.Project:
+		return "the project"
+	case source == m.home():
+		return "the run's home"
+	}
+	return ""
 }
 
 func (m *maker) bind(mount Mount) {

@@ -169,7 +169,8 @@ func (m *maker) cpuset(cpu *specs.LinuxCPU, list string) {
 		return
 	}
 	cpu.Cpus = FormatCPUSet(cpus)
-	if m.cores > len(cpus) {
+	// Of numbers in a profile its own check has warned.
+	if c := m.req.Limits.CPUs; m.cores > len(cpus) && c != nil && c.Den > 0 {
 		m.warnf("cpus is %s, but cpuset %s has %d: the run gets no more than these", FormatCPUs(cpusOf(cpu)), cpu.Cpus, len(cpus))
 	}
 	if m.cores == 0 || m.cores > len(cpus) {

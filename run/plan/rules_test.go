@@ -253,7 +253,7 @@ func TestWarnings(t *testing.T) {
 			"/dev/shm (2 GiB) and /tmp (1 GiB) count as memory and may take more than half of its 4 GiB"},
 		{"half of memory, which the profile's check says", func(r *Request) { r.Limits.ShmSize = ptr(int64(2 << 30)) }, ""},
 		{"swap that nobody knows of", func(r *Request) { r.Host.SwapLimit, r.Host.Swap = false, -1 }, "the engine's host cannot limit swap, and whether it has any is seen only once the run starts"},
-		{"cpuset", func(r *Request) { r.Limits.CPUSet = ptr("1") }, "cpus is 2, but cpuset 1 has 1"},
+		{"cpuset and a share", func(r *Request) { r.Limits.CPUSet, r.Limits.CPUs = ptr("1"), &Amount{Num: 1, Den: 8} }, "cpus is 2, but cpuset 1 has 1"},
 		{"remote", func(r *Request) { r.Host.Remote, r.Host.Name, r.HomeDir, r.Account.Home = true, "ssh://big", "", "" },
 			"/home/ada/work is mounted from the host of ssh://big, which is another machine"},
 	} {

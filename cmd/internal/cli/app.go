@@ -237,9 +237,8 @@ descriptors and threads. It proves from the kernel that the limits hold.`,
 		},
 	}
 	root.SetVersionTemplate("crun {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{command: cmd.CommandPath(), err: err}
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkGlobalFlags(cmd) }
 	flags := root.PersistentFlags()
 	flags.StringVar(&app.ProfilesFile, "profiles", "", "read profiles from `FILE` alone")
 	flags.StringVar(&app.Context, "context", "", "use the engine of this Docker `CONTEXT`")

@@ -19,11 +19,19 @@ import (
 // alone, or all that there are.
 func (app *App) profileFiles() ([]profiles.File, error) {
 	if app.ProfilesFile != "" {
-		file, err := app.readProfiles(app.ProfilesFile)
-		return []profiles.File{file}, err
+		return app.givenProfiles()
 	}
 	files, err := profiles.Discover(app.Dir, config.UserDir(app.Getenv), config.SystemDir)
 	return append(files, profiles.Catalogue(crun.ProfilesYAML)), err
+}
+
+// givenProfiles reads the file of --profiles.
+func (app *App) givenProfiles() ([]profiles.File, error) {
+	file, err := app.readProfiles(app.ProfilesFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("--profiles %w: name a profiles.yaml, or a profile of those there are with --profile", err)
+	}
+	return []profiles.File{file}, err
 }
 
 // filesBehind gives the file called name and those farther than it: its own
@@ -94,8 +102,7 @@ func (app *App) buildSection(file string) (profiles.Build, []profiles.Warning, e
 
 func (app *App) buildFiles(dir string) ([]profiles.File, error) {
 	if app.ProfilesFile != "" {
-		file, err := app.readProfiles(app.ProfilesFile)
-		return []profiles.File{file}, err
+		return app.givenProfiles()
 	}
 	files, err := profiles.Discover(dir, config.UserDir(app.Getenv), config.SystemDir)
 	for i, file := range files {

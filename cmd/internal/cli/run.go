@@ -215,9 +215,9 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 	case o.detach && (o.interactive || o.tty):
 		return usagef(cmd, "-d closes stdin and has no terminal: leave out -i and -t")
 	case !o.detach && o.settle != nil:
-		return usagef(cmd, "--settle goes with -d: in the foreground the end of a run is seen as it comes")
+		return usagef(cmd, "--settle goes with -d: in the foreground the end of a run is seen as it comes; leave it out")
 	case !o.detach && o.restarts > 0:
-		return usagef(cmd, "--restart goes with -d: what was typed or piped into a run cannot be given to the next attempt")
+		return usagef(cmd, "--restart goes with -d (what was typed or piped into a run cannot be given to the next attempt): add -d, and crun logs -f NAME shows each attempt here")
 	case o.image != "" && o.file != "":
 		return usagef(cmd, "--image and -f both say which image to run in: leave one out")
 	case o.image != "" && o.locked:
@@ -231,7 +231,7 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 	case o.command[0] == "":
 		return usagef(cmd, "the command is an empty word: name a script or a command")
 	}
-	for _, name := range []string{"profile", "name", "image", "file", "project", "oci-bundle"} {
+	for _, name := range []string{"profile", "name", "image", "file", "project", "oci-bundle", "restart"} {
 		// As a rule a shell's variable that is not set.
 		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
 			return usagef(cmd, "--%s is empty: name one, or leave the flag out", name)

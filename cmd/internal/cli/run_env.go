@@ -111,11 +111,14 @@ func (v *runVars) set(one plan.EnvVar) {
 // lines and those that begin with # say nothing; quotes are part of a value,
 // as docker run has it.
 func (app *App) readEnvFile(name string) ([]plan.EnvVar, error) {
+	if name == "" {
+		return nil, errors.New("--env-file is empty: name one, or leave the flag out")
+	}
 	path := app.abs(name)
 	// A shell's <(command) is a pipe below /dev; opening another one would
 	// wait for a writer, deaf to signals.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !strings.HasPrefix(path, "/dev/fd/") && !strings.HasPrefix(path, "/proc/") {
-		return nil, fmt.Errorf("--env-file %s: is no file", name)
+		return nil, fmt.Errorf("--env-file %s: is no file; it has lines of NAME=VALUE", name)
 	}
 	file, err := os.Open(path)
 	if err != nil {

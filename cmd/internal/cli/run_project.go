@@ -76,6 +76,9 @@ func (app *App) findProject(o *runOptions) (string, error) {
 	}
 	if o.project != "" {
 		project := app.abs(o.project)
+		if project == "/" {
+			return "", fmt.Errorf("--project %s is the whole machine: name a folder below it, or none (--data and -v show others)", o.project)
+		}
 		info, err := os.Stat(project)
 		if err != nil {
 			return "", fmt.Errorf("--project %s: %w", o.project, errors.Unwrap(err))
