@@ -120,24 +120,23 @@ func (app *App) readInside(ctx context.Context, r *record.Record, s *record.Stat
 }
 
 func (app *App) printInspection(all *inspection) error {
-	table := tabwriter.NewWriter(app.Out, 0, 0, 2, ' ', 0)
 	held := heldLimits(all.Limits)
 	if l := all.Limits; l != nil && l.Tmp != nil && all.Plan.Scratch != "" {
 		held["tmpdir.size"] = "watched, not limited, " + l.Tmp.Type
 	}
-	fmt.Fprintln(table, "FIELD\tASKED\tHELD\tFROM")
+	rows := [][]string{{"FIELD", "ASKED", "HELD", "FROM"}}
 	for _, row := range plan.Describe(all.Plan) {
 		asked := row.Value
 		if text, lowered := all.Plan.Asked[row.Field]; lowered {
 			asked = text
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", row.Field, asked, held[row.Field], row.Origin)
+		rows = append(rows, []string{row.Field, asked, held[row.Field], row.Origin})
 	}
-	if err := table.Flush(); err != nil {
+	if err := printColumns(app.Out, rows); err != nil {
 		return err
 	}
 	fmt.Fprintln(app.Out)
-	table = tabwriter.NewWriter(app.Out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(app.Out, 0, 0, 2, ' ', 0)
 	for _, row := range endRows(all) {
 		fmt.Fprintf(table, "%s\t%s\n", row[0], row[1])
 	}
