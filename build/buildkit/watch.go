@@ -72,7 +72,7 @@ func (w *watch) follow(ctx context.Context, status <-chan *client.SolveStatus) {
 
 // stepTitle is how crun's Dockerfiles say what a step does: a no-op with the
 // title as its argument, at the start of the command.
-var stepTitle = lazyregexp.New(`^(\[[^\]]*\] )RUN (?:.*? )?: '([^']*)' && .*$`)
+var stepTitle = lazyregexp.New(`^(\[[^\]]*\] )RUN (?:.*?[ "])?: '([^']*)' && .*$`)
 
 // readable makes "[image 3/5] install the pip packages" of a step's name, and
 // of a stage's step without a title what BuildKit says.

@@ -23,11 +23,12 @@ import (
 
 func TestReadableNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"[image 3/5] RUN --mount=type=tmpfs,target=/run     : 'install the pip packages' &&     /run/start pip":      "[image 3/5] install the pip packages",
-		"[toolbox 2/4] RUN --mount=type=bind,source=a,target=/b : 'get the tools: python' && if [ 'x' ]; then y; fi": "[toolbox 2/4] get the tools: python",
-		"[image 1/5] FROM docker.io/library/debian":                                                                  "[image 1/5] FROM docker.io/library/debian",
-		"[test 2/2] RUN echo 'hello' && true":                                                                        "[test 2/2] RUN echo 'hello' && true",
-		"exporting to image":                                                                                         "exporting to image",
+		"[image 3/5] RUN --mount=type=tmpfs,target=/run     : 'install the pip packages' &&     /run/start pip":                  "[image 3/5] install the pip packages",
+		`[image 3/5] RUN --mount=type=tmpfs,target=/run     ["/bin/sh", "-c", ": 'install the pip packages' && /run/start pip"]`: "[image 3/5] install the pip packages",
+		"[toolbox 2/4] RUN --mount=type=bind,source=a,target=/b : 'get the tools: python' && if [ 'x' ]; then y; fi":             "[toolbox 2/4] get the tools: python",
+		"[image 1/5] FROM docker.io/library/debian": "[image 1/5] FROM docker.io/library/debian",
+		"[test 2/2] RUN echo 'hello' && true":       "[test 2/2] RUN echo 'hello' && true",
+		"exporting to image":                        "exporting to image",
 	} {
 		if got := readable(name); got != want {
 			t.Errorf("%q is shown as %q, want %q", name, got, want)

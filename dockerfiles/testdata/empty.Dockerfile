@@ -48,5 +48,4 @@ RUN --network=none \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=bind,source=check.json,target=/run/crun/check.json \
-    : 'check that the packages can be imported' && \
-    /run/crun/toolbox/opt/crun/installer/start check /run/crun/check.json /crun-check.json
+    ["/bin/sh", "-c", ": 'check that the packages can be imported' && /run/crun/toolbox/opt/crun/installer/start check /run/crun/check.json /crun-check.json"]

@@ -41,8 +41,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=cache,id=crun-apt-v1-lab-1,target=/run/crun/cache/apt,sharing=shared \
     --mount=type=secret,id=crun-apt,target=/run/crun/apt.sed \
     --mount=type=bind,source=apt.json,target=/run/crun/list.json \
-    : 'install the apt packages' && \
-    /run/crun/toolbox/opt/crun/installer/start apt /run/crun/list.json
+    ["/bin/sh", "-c", ": 'install the apt packages' && /run/crun/toolbox/opt/crun/installer/start apt /run/crun/list.json"]
 RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
@@ -50,8 +49,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=cache,id=crun-rattler-v1-lab-1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=miniconda.json,target=/run/crun/list.json \
-    : 'install Miniconda' && \
-    /run/crun/toolbox/opt/crun/installer/start conda /run/crun/list.json
+    ["/bin/sh", "-c", ": 'install Miniconda' && /run/crun/toolbox/opt/crun/installer/start conda /run/crun/list.json"]
 RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
@@ -59,8 +57,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=cache,id=crun-rattler-v1-lab-1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=heavy.json,target=/run/crun/list.json \
-    : 'install the large conda packages' && \
-    /run/crun/toolbox/opt/crun/installer/start conda /run/crun/list.json
+    ["/bin/sh", "-c", ": 'install the large conda packages' && /run/crun/toolbox/opt/crun/installer/start conda /run/crun/list.json"]
 RUN --mount=type=tmpfs,target=/run \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-ca,target=/run/crun/ca.pem \
@@ -68,8 +65,7 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=cache,id=crun-uv-v1-lab-1,target=/run/crun/cache/uv,sharing=shared \
     --mount=type=bind,source=pip.json,target=/run/crun/list.json \
-    : 'install the pip packages' && \
-    /run/crun/toolbox/opt/crun/installer/start pip /run/crun/list.json
+    ["/bin/sh", "-c", ": 'install the pip packages' && /run/crun/toolbox/opt/crun/installer/start pip /run/crun/list.json"]
 ENV PATH=/opt/conda/envs/Train-1/bin:/opt/conda/condabin:$PATH \
     CONDA_PREFIX=/opt/conda/envs/Train-1 \
     CONDA_DEFAULT_ENV="Train-1" \
@@ -89,5 +85,4 @@ RUN --network=none \
     --mount=type=bind,from=toolbox,target=/run/crun/toolbox \
     --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=bind,source=check.json,target=/run/crun/check.json \
-    : 'check that the packages can be imported' && \
-    /run/crun/toolbox/opt/crun/installer/start check /run/crun/check.json /crun-check.json
+    ["/bin/sh", "-c", ": 'check that the packages can be imported' && /run/crun/toolbox/opt/crun/installer/start check /run/crun/check.json /crun-check.json"]

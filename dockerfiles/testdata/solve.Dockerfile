@@ -42,5 +42,4 @@ RUN --mount=type=tmpfs,target=/run \
     --mount=type=secret,id=crun-limits,target=/run/crun/limits.json \
     --mount=type=cache,id=crun-rattler-v1,target=/run/crun/cache/rattler,sharing=shared \
     --mount=type=bind,source=request.json,target=/run/crun/request.json \
-    : 'choose the conda packages' && \
-    /run/crun/toolbox/opt/crun/installer/start solve /run/crun/request.json /solution.json
+    ["/bin/sh", "-c", ": 'choose the conda packages' && /run/crun/toolbox/opt/crun/installer/start solve /run/crun/request.json /solution.json"]

@@ -249,7 +249,11 @@ func (app *App) lock(ctx context.Context, o lockOptions) (lockResult, error) {
 		case len(changes) == 0:
 			app.note("%s%s: %s; no package has changed", project.LockFile, on, result.Reason)
 		default:
-			app.note("wrote %s%s: %d conda and %d pip packages (%s)", project.LockFile, on, len(result.New.Conda), len(result.New.Pip), result.Reason)
+			why := " (" + result.Reason + ")"
+			if result.Reason == "there is no "+project.LockFile {
+				why = "" // it is written now
+			}
+			app.note("wrote %s%s: %d conda and %d pip packages%s", project.LockFile, on, len(result.New.Conda), len(result.New.Pip), why)
 		}
 	}
 	return lockResult{
