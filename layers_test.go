@@ -55,6 +55,8 @@ func TestImportDirections(t *testing.T) {
 				t.Errorf("%s is a leaf, but imports %s", p.ImportPath, ours)
 			case isOurs && p.ImportPath == "run/record" && !under(ours, "run/plan", "internal"):
 				t.Errorf("run/record may import run/plan alone, not %s", ours)
+			case isOurs && under(p.ImportPath, "run/why") && !under(ours, "run/why", "run/record", "run/plan", "run/inside", "internal"):
+				t.Errorf("%s draws from a record alone, but imports %s", p.ImportPath, ours)
 			case isOurs && under(p.ImportPath, "build") && under(ours, "run", "cmd", "profiles"):
 				t.Errorf("%s imports %s: build and run meet in the command line", p.ImportPath, ours)
 			case isOurs && under(p.ImportPath, "run") && under(ours, "build", "cmd", "profiles"):

@@ -85,7 +85,7 @@ func memoryCounters(dir string, version int, to *Counters) {
 		to.MemoryCurrent = readInt(dir, "memory.current")
 		to.Swap = readInt(dir, "memory.swap.current")
 		events := readStat(dir, "memory.events")
-		to.MemoryMax, to.OOMKills = events["max"], events["oom_kill"]
+		to.MemoryMax, to.OOMKills, to.OOMs = events["max"], events["oom_kill"], events["oom"]
 		to.Anon, to.Shmem = stat["anon"], stat["shmem"]
 		to.File = less(stat["file"], to.Shmem)
 		return

@@ -241,6 +241,10 @@ type Counters struct {
 	// memory.events max); OOMKills is how many processes were killed for it.
 	MemoryMax *int64 `json:"memory_max,omitempty"`
 	OOMKills  *int64 `json:"oom_kills,omitempty"`
+	// OOMs is how often the limit was reached and nothing was left to give back
+	// (v2 memory.events oom); version 1 does not count it. Kills for want of
+	// memory of the host are in OOMKills and not here.
+	OOMs *int64 `json:"ooms,omitempty"`
 
 	CPUUsage         *plan.Duration `json:"cpu_usage,omitempty"`
 	CPUPeriods       *int64         `json:"cpu_periods,omitempty"`

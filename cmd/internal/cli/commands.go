@@ -24,6 +24,7 @@ func commands(app *App) []*cobra.Command {
 		newRestartCmd(app, nil),
 		newRmCmd(app, nil),
 		newInspectCmd(app, nil),
+		newWhyCmd(app, nil),
 		newMonitorCmd(app),
 		newProfilesCmd(app),
 		newDoctorCmd(app),

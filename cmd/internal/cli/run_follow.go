@@ -52,7 +52,7 @@ func (f *foreground) leave(code int) error {
 
 // ended says how the run ended, and gives its exit code.
 func (f *foreground) ended(s *record.State) error {
-	f.app.sayEnd(f.job.plan, s, f.warned)
+	f.app.sayEnd(f.record, f.job.plan, s, f.warned)
 	if code := exitCodeOf(s); code != 0 {
 		return &exitError{code: code}
 	}

@@ -62,12 +62,18 @@ func shortImage(i plan.Image) string {
 	return i.Ref
 }
 
-// sayEnd is the line at the end of a run. What went wrong is said with -q too.
-// The first of the record's warnings, as many as warned, have been said.
-func (app *App) sayEnd(p *plan.Plan, s *record.State, warned int) {
+// sayEnd is the line at the end of a run, and behind a bad one why it ended so.
+// What went wrong is said with -q too. The first of the record's warnings, as
+// many as warned, have been said.
+func (app *App) sayEnd(r *record.Record, p *plan.Plan, s *record.State, warned int) {
 	text, clean := describeEnd(p, s)
 	if clean {
 		app.note("%s", text)
+		if s.OOMKills > 0 {
+			fmt.Fprintln(app.Err, strings.Join(app.whyLines(r, s), "\n"))
+		}
+	} else if lines := app.whyLines(r, s); len(lines) > 0 {
+		fmt.Fprintf(app.Err, "crun: %s%s\n%s\n", endHead(p, s), logHint(p), strings.Join(lines, "\n"))
 	} else if text != "" {
 		fmt.Fprintf(app.Err, "crun: %s\n", text)
 	}
@@ -94,11 +100,7 @@ func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
 	case s.ExitCode != nil && *s.ExitCode == 0 && s.TmpdirUsed == 0:
 		return fmt.Sprintf("run %s ended after %s%s%s", p.Name, after, memoryText(s), memoryHint(s)), true
 	}
-	how := fmt.Sprintf("with exit code %d", exitCodeOf(s))
-	if s.Signal != "" {
-		how = "by " + s.Signal
-	}
-	text = fmt.Sprintf("run %s ended %s after %s", p.Name, how, after)
+	text = endHead(p, s)
 	switch {
 	case s.TmpdirUsed > 0:
 		text += fmt.Sprintf(": its tmpdir took %s of its %s on disk (watched, not limited); more is --tmpdir SIZE,disk",
@@ -116,6 +118,15 @@ func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
 		text += "; " + full
 	}
 	return text + log, false
+}
+
+// endHead is how the command of a run ended, and after which time.
+func endHead(p *plan.Plan, s *record.State) string {
+	how := fmt.Sprintf("with exit code %d", exitCodeOf(s))
+	if s.Signal != "" {
+		how = "by " + s.Signal
+	}
+	return fmt.Sprintf("run %s ended %s after %s", p.Name, how, formatTime(s.Elapsed(s.Finished)))
 }
 
 func memoryText(s *record.State) string {

@@ -82,7 +82,7 @@ func (f *foreground) endedEarly(s *record.State) error {
 		f.app.warn(fmt.Sprintf("its log: %v", err))
 	}
 	if s.Phase == record.Ended {
-		f.app.sayEnd(f.job.plan, s, f.warned)
+		f.app.sayEnd(f.record, f.job.plan, s, f.warned)
 		return &exitError{code: exitEngine}
 	}
 	return f.ended(s)

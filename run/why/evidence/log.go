@@ -1,0 +1,209 @@
+package evidence
+
+import (
+	"regexp"
+	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
+)
+
+// Log is the end of what a run has printed, a line each.
+type Log struct {
+	Lines []string
+	// Cut says that there were lines before.
+	Cut bool
+}
+
+// What is looked at of a log: more tells nothing about an end, and a record may
+// have gigabytes.
+const (
+	MaxLines = 4000
+	MaxLine  = 2000 // bytes
+	MaxBytes = 1 << 20
+)
+
+// colours are what terminals make of a text; they tell nothing here.
+var colours = lazyregexp.New(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])`)
+
+// ParseLog takes the lines of a text, its last ones where it is long. A line
+// that was written over, as progress bars do, is what stood there last.
+func ParseLog(text []byte) Log {
+	var l Log
+	if len(text) > MaxBytes {
+		text, l.Cut = text[len(text)-MaxBytes:], true
+	}
+	lines := strings.Split(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
+	if n := len(lines); n > 0 && lines[n-1] == "" {
+		lines = lines[:n-1]
+	}
+	if n := len(lines); n > MaxLines {
+		lines, l.Cut = lines[n-MaxLines:], true
+	}
+	for _, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
+			line = line[i+1:]
+		}
+		line = strings.TrimRight(colours.ReplaceAllString(line, ""), " \t")
+		if len(line) > MaxLine {
+			line = strings.ToValidUTF8(line[:MaxLine], "")
+		}
+		l.Lines = append(l.Lines, line)
+	}
+	return l
+}
+
+// Exception is the last traceback of Python in a log.
+type Exception struct {
+	Type    string // "RuntimeError", "torch.OutOfMemoryError"
+	Message string // its first line
+	Text    string // all its lines
+	Where   string // "train.py:12", of the innermost frame; "" where not told
+	Line    string // the line of the log that names it
+	// Final says that nothing but a word of a shell or launcher follows.
+	Final bool
+}
+
+var (
+	frameLine     = lazyregexp.New(`^[\s|]*File "([^"]+)", line (\d+)`)
+	exceptionLine = lazyregexp.New(`^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$`)
+)
+
+const tracebackLine = "Traceback (most recent call last):"
+
+// Exception gives the last traceback; nil where there is none. What a rank of
+// torchrun prints behind a prefix ("[rank0]: ") counts too.
+func (l *Log) Exception() *Exception {
+	start := -1
+	for i := len(l.Lines) - 1; i >= 0 && start < 0; i-- {
+		if strings.HasSuffix(l.Lines[i], tracebackLine) {
+			start = i
+		}
+	}
+	if start < 0 {
+		return nil
+	}
+	prefix := strings.TrimSuffix(l.Lines[start], tracebackLine)
+	e := &Exception{}
+	i := start + 1
+	for ; i < len(l.Lines); i++ {
+		line, same := strings.CutPrefix(l.Lines[i], prefix)
+		if !same {
+			continue // another rank's
+		}
+		if m := frameLine.FindStringSubmatch(line); m != nil {
+			e.Where = m[1] + ":" + m[2]
+			continue
+		}
+		if line == "" || line[0] == ' ' || line[0] == '\t' {
+			continue
+		}
+		m := exceptionLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		e.Type, e.Message, e.Line = m[1], m[2], line
+		break
+	}
+	if e.Type == "" {
+		return nil
+	}
+	text := []string{e.Line}
+	for i++; i < len(l.Lines) && len(text) < 40; i++ {
+		text = append(text, strings.TrimPrefix(l.Lines[i], prefix))
+	}
+	e.Text = strings.Join(text, "\n")
+	e.Final = len(l.Lines)-i < 40
+	return e
+}
+
+// chained are the lines between tracebacks of which one led to the next.
+var chained = lazyregexp.New(`^(?:.*: )?(?:During handling of the above exception, another exception occurred:|The above exception was the direct cause of the following exception:)$`)
+
+// What stands before an end belongs to it: libraries write their own message
+// before the traceback that follows, and ranks write over one another.
+const (
+	linesBefore = 40
+	linesChain  = 400
+)
+
+// end gives where the last words of a run begin: its last tracebacks, those that
+// led to them and what stands right before; or its last lines.
+func (l *Log) end() (first, raised int) {
+	last, found := len(l.Lines), false
+	for i := len(l.Lines) - 1; i >= max(0, last-linesChain); i-- {
+		line := l.Lines[i]
+		if strings.HasSuffix(line, tracebackLine) && (!found || raised-i < linesChain) {
+			if !found || l.leads(i, raised) {
+				raised, found = i, true
+			}
+		}
+	}
+	if !found {
+		raised = max(0, last-linesBefore)
+		return raised, raised
+	}
+	return max(0, raised-linesBefore), raised
+}
+
+// leads tells whether the traceback at line i led to the one at line next, or
+// is that of another rank at the same time.
+func (l *Log) leads(i, next int) bool {
+	for _, line := range l.Lines[i:next] {
+		if chained.MatchString(line) || strings.HasPrefix(line, "[rank") {
+			return true
+		}
+	}
+	return false
+}
+
+// Match gives the groups of the last line that an expression fits among the
+// last words of a run; nil where none does. A run that went on for long behind
+// a message did not end for it.
+func (l *Log) Match(re Expression) []string {
+	first, _ := l.end()
+	return l.match(re, first)
+}
+
+func (l *Log) match(re Expression, first int) []string {
+	for i := len(l.Lines) - 1; i >= first; i-- {
+		if m := re.FindStringSubmatch(l.Lines[i]); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// Words is Match for a run that ended badly.
+func (c *Case) Words(re Expression) []string {
+	if c.Clean() {
+		return nil
+	}
+	return c.Log.Match(re)
+}
+
+// Raised is Words without what stands before the traceback: warnings do, and a
+// script may have printed the same words for another reason.
+func (c *Case) Raised(re Expression) []string {
+	if c.Clean() {
+		return nil
+	}
+	_, raised := c.Log.end()
+	return c.Log.match(re, raised)
+}
+
+// Expression is a regular expression, compiled now or when it is needed.
+type Expression interface {
+	FindStringSubmatch(string) []string
+}
+
+var _ Expression = (*regexp.Regexp)(nil)
+
+// Quote shortens a line of a log for a sign.
+func Quote(line string) string {
+	line = strings.TrimSpace(line)
+	if len(line) > 160 {
+		line = strings.ToValidUTF8(line[:157], "") + "..."
+	}
+	return line
+}

@@ -1,0 +1,69 @@
+package why
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"crun.dev/crun/run/record"
+	"crun.dev/crun/run/why/evidence"
+)
+
+// Load reads the case of a run from its record. What cannot be read is left out
+// and told in notes, a sentence each: a verdict from the rest is better than
+// none. An error means that nothing can be said at all.
+func Load(r *record.Record) (c *evidence.Case, notes []string, err error) {
+	state, err := r.State()
+	if errors.Is(err, record.ErrGone) {
+		return nil, nil, err
+	}
+	c = &evidence.Case{}
+	note := func(err error) {
+		if err != nil {
+			notes = append(notes, err.Error())
+		}
+	}
+	if note(err); err == nil {
+		c.State, c.ExitCode, c.Signal = &state, state.ExitCode, state.Signal
+	}
+	c.Plan, err = r.Plan()
+	if note(err); c.State == nil && c.Plan == nil {
+		return nil, nil, fmt.Errorf("the record of run %s cannot be read: %s", r.ID, notes[0])
+	}
+	for name, to := range map[string]any{record.LimitsFile: &c.Limits, record.ReportFile: &c.Report} {
+		data, err := r.Get(name)
+		if err == nil && data != nil {
+			err = json.Unmarshal(data, to)
+		}
+		if err != nil {
+			note(fmt.Errorf("%s cannot be read: %w", name, err))
+		}
+	}
+	c.Events, err = r.Events()
+	note(err)
+	text, err := tail(r, evidence.MaxBytes)
+	note(err)
+	c.Log = evidence.ParseLog(text)
+	return c, notes, nil
+}
+
+// tail gives the last bytes of what the run printed, both streams together.
+func tail(r *record.Record, limit int) ([]byte, error) {
+	log := r.ReadLog()
+	defer log.Close()
+	var text []byte
+	for {
+		frame, err := log.Next()
+		if errors.Is(err, io.EOF) {
+			return text, nil
+		}
+		if err != nil {
+			return text, fmt.Errorf("the log cannot be read to its end: %w", err)
+		}
+		text = append(text, frame.Data...)
+		if len(text) > 4*limit { // seldom, so that little is copied
+			text = append(text[:0], text[len(text)-limit:]...)
+		}
+	}
+}

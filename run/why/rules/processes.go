@@ -1,0 +1,79 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/run/why/evidence"
+)
+
+var threadWords = lazyregexp.New(`.*(?:can't start new thread|pthread_create(?: failed)?.*Resource temporarily unavailable|Thread creation failed: Resource temporarily unavailable|\[Errno 11\] Resource temporarily unavailable|fork: (?:retry: )?Resource temporarily unavailable|newosproc|cannot fork).*`)
+
+// processes: the run's limit on processes and threads, which the kernel counts
+// in pids.events each time it refuses one.
+var processes = evidence.Rule{
+	Code:  "pids",
+	Title: "the run reached its limit on processes and threads (pids)",
+	Mechanism: `pids bounds processes and threads together. At the limit fork and pthread_create fail with EAGAIN, "Resource temporarily
+unavailable"; Python says "can't start new thread", OpenBLAS and libgomp have words of their own, and some die of a segfault behind them.
+Thread pools that count the host's cores are the usual reason: 8 workers of 64 threads are 512.
+Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "pids.events"; fork(2), EAGAIN.`,
+	Find: func(c *evidence.Case) *evidence.Finding {
+		if c.Clean() {
+			return nil
+		}
+		refused := c.Counters().PidsMax
+		m := c.Words(threadWords)
+		counted := refused != nil && *refused > 0
+		if !counted && (m == nil || c.Recorded() && refused != nil) {
+			return nil
+		}
+		f := &evidence.Finding{Code: "pids", Sure: evidence.Likely}
+		limit := ""
+		if c.Limits != nil && c.Limits.Pids != nil && *c.Limits.Pids > 0 {
+			limit = fmt.Sprint(*c.Limits.Pids)
+		}
+		if counted {
+			f.Signs = append(f.Signs, evidence.Sign{What: "pids.events max", Value: fmt.Sprint(*refused) + " refused", Limit: limit})
+		}
+		if m != nil {
+			f.Signs = append(f.Signs, said(m[0]))
+		}
+		if counted && m != nil {
+			f.Sure = evidence.Certain
+		} else if counted && c.Log.Exception() != nil {
+			f.Aside = true
+		}
+		f.Cause = evidence.Say("no more processes or threads could be started", "无法再启动进程或线程")
+		f.Fix = evidence.Say("--pids 4096, or fewer workers and OMP_NUM_THREADS=1", "--pids 4096，或减少 workers 并设 OMP_NUM_THREADS=1")
+		if limit != "" {
+			f.Cause = evidence.Say("the run reached its limit of %s processes and threads", "进程和线程数达到上限 %s", limit)
+			f.Fix = evidence.Say("--pids %d, or fewer workers and OMP_NUM_THREADS=1", "--pids %d，或减少 workers 并设 OMP_NUM_THREADS=1", 2**c.Limits.Pids)
+		}
+		return f
+	},
+}
+
+// userProcesses: RLIMIT_NPROC counts the processes of a uid over the whole
+// host, other containers and logins included.
+var userProcesses = evidence.Rule{
+	Code:  "nproc",
+	Title: "the user reached the host's limit on processes (nproc)",
+	Mechanism: `RLIMIT_NPROC, or the user's slice of systemd, bounds all processes and threads of a uid on the host, those of other containers
+too. crun sets none, so that it comes from the engine's own unit or from the host. The counter of the run's own limit stays at 0.
+Source: getrlimit(2), RLIMIT_NPROC; nnUNet issue 1343.`,
+	Find: func(c *evidence.Case) *evidence.Finding {
+		refused := c.Counters().PidsMax
+		m := c.Words(threadWords)
+		if m == nil || !c.Recorded() || refused == nil || *refused > 0 || strings.Contains(m[0], "Cannot allocate") {
+			return nil
+		}
+		return &evidence.Finding{
+			Code: "nproc", Sure: evidence.Likely,
+			Signs: []evidence.Sign{said(m[0]), {What: "pids.events max", Value: "0 refused by the run's own limit"}},
+			Cause: evidence.Say("the host refused a process or thread: a limit over all of the user's processes, not the run's own", "主机拒绝创建进程或线程：这是用户级限制，而非本运行的 pids"),
+			Fix:   evidence.Say("fewer workers and OMP_NUM_THREADS=1; on the host, TasksMax of the engine's unit and ulimit -u", "减少 workers 并设 OMP_NUM_THREADS=1；在主机上检查引擎单元的 TasksMax 和 ulimit -u"),
+		}
+	},
+}

@@ -1,0 +1,37 @@
+package rules
+
+import (
+	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/run/plan"
+	"crun.dev/crun/run/why/evidence"
+)
+
+// noSpace is what programs say where a file system is full; PyTorch's writer
+// has words of its own, in which "No space left" is not.
+var noSpace = lazyregexp.New(`.*(?:No space left on device|ENOSPC|PytorchStreamWriter failed writing file|unexpected pos \d+ vs \d+|fd \d+ failed with (?:Input/output error|No space left)|write failed: No space).*`)
+
+// tmpFull: the tmpfs on /tmp was full.
+var tmpFull = evidence.Rule{
+	Code:  "tmp-full",
+	Title: "/tmp (TMPDIR) was full",
+	Mechanism: `The run's /tmp has a size of its own. A write beyond gets ENOSPC, "No space left on device", while df on the host shows terabytes:
+the message does not say which file system it means. Checkpoints that PyTorch writes first to a temporary file, pip, sort and caches go there.
+Source: tmpfs(5), write(2).`,
+	Find: func(c *evidence.Case) *evidence.Finding {
+		used, held, ok := c.Place(plan.TmpPath)
+		if !ok || c.Clean() || !evidence.Full(used, held) {
+			return nil
+		}
+		f := &evidence.Finding{
+			Code: "tmp-full", Sure: evidence.Likely, Signs: []evidence.Sign{{What: plan.TmpPath, Value: size(used), Limit: size(held)}},
+			Cause: evidence.Say("/tmp was full (%s of %s)", "/tmp 已满（%s，共 %s）", size(used), size(held)),
+			Fix:   evidence.Say("--tmpdir %s, or --tmpdir 20g,disk", "--tmpdir %s，或 --tmpdir 20g,disk", more(held*4/3)),
+		}
+		if m := c.Raised(noSpace); m != nil {
+			f.Sure, f.Signs = evidence.Certain, append(f.Signs, said(m[0]))
+		} else if c.Log.Exception() != nil {
+			f.Aside = true // full, but that is not what the program complains of
+		}
+		return f
+	},
+}
