@@ -78,7 +78,7 @@ fuzz: ## a minute of made-up input for each fuzz test of the parser
 test-large: build ## a real CUDA build of torch, 3.7 GB of wheels, through lock, build, check and a training; needs 40 GB of disk
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config e2e/setup/bench.sh -large
 
-test-engines: build ## the scripts against Docker 26, 28 (both image stores) and Podman, as root
+test-engines: build ## the scripts against Docker 26, 28 (both image stores), Podman, and rootless ones, as root
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/test-engines.sh
 
 test-vm: build ## runs in a machine with systemd and cgroup v2 (QEMU): a login that ends, a reboot; as root

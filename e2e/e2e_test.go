@@ -5,10 +5,12 @@
 // the test's process, since crun starts itself again as a monitor. CRUN_E2E_IMAGE
 // names an image with a shell for the scripts of runs (crun-local/bookworm:base
 // otherwise, which e2e/setup makes), and CRUN_CONFIG the machine's config for
-// those that build.
+// those that build. CRUN_E2E_DIR is another folder of scripts, for an engine that is
+// unlike others.
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"os"
@@ -48,7 +50,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 cmp.Or(os.Getenv("CRUN_E2E_DIR"), "testdata/script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,

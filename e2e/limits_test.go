@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"crun.dev/crun/internal/endpoint"
 )
 
 // object is JSON of the engine's API.
@@ -33,15 +34,17 @@ type falseEngine struct {
 // serve gives the address to reach e by. Streams (attach) pass through.
 func (e *falseEngine) serve(t *testing.T) string {
 	t.Helper()
+	real, err := endpoint.Find(endpoint.Options{Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
 	socket := filepath.Join(t.TempDir(), "docker.sock")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "docker"})
-	proxy.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", "/var/run/docker.sock")
-	}}
+	proxy.Transport = &http.Transport{DialContext: real.DialContext}
 	proxy.FlushInterval = -1
 	proxy.ErrorLog = nil
 	started := regexp.MustCompile(`/containers/([0-9a-f]+)/start$`)
@@ -76,6 +79,7 @@ type limitRun struct {
 	stdout, stderr bytes.Buffer
 }
 
+// newLimitRun makes one on the engine at host, or "" for that of the tests.
 func newLimitRun(t *testing.T, host string, args ...string) *limitRun {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "crun-e2e-limits")
@@ -103,6 +107,9 @@ func newLimitRun(t *testing.T, host string, args ...string) *limitRun {
 		t.Fatal(err)
 	}
 	r.Dir = project
+	if host == "" {
+		host = os.Getenv("DOCKER_HOST")
+	}
 	r.Env = append(os.Environ(), "DOCKER_HOST="+host, "HOME="+dir, "XDG_STATE_HOME="+dir+"/state", "XDG_CACHE_HOME="+dir+"/cache", "DOCKER_CONFIG="+dir+"/.docker", "CRUN_CONFIG=")
 	r.Stdout, r.Stderr = &r.stdout, &r.stderr
 	return r
@@ -120,9 +127,6 @@ func needEngine(t *testing.T) string {
 		t.Skip("SKIPPED, needs an engine: " + missing)
 	}
 	e.Close()
-	if os.Getenv("DOCKER_HOST") != "" {
-		t.Skip("SKIPPED, stands before the engine at /var/run/docker.sock")
-	}
 	return image
 }
 
@@ -278,7 +282,7 @@ func TestImageOverridesLimits(t *testing.T) {
 		`ENTRYPOINT ["/bin/sh","-c","export OMP_NUM_THREADS=64; ulimit -n 50; exec \"$@\"","entry"]`, id, image)
 	t.Cleanup(func() { run("rmi", image) })
 
-	r := newLimitRun(t, "unix:///var/run/docker.sock", "--image", image, "--profile", "small", "--nofile", "100", "sleep", "2")
+	r := newLimitRun(t, "", "--image", image, "--profile", "small", "--nofile", "100", "sleep", "2")
 	if err := r.Run(); err != nil {
 		t.Errorf("%v: %s", err, &r.stderr)
 	}

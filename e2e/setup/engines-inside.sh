@@ -23,6 +23,22 @@ rmdir /.host
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 common="--host=unix://$SOCKET --bip=10.231.$NUMBER.1/24 --data-root=/var/lib/docker --exec-root=/run/docker --pidfile=/run/docker.pid"
 case $NAME in
+*-rootless)
+	uid=$((4300 + NUMBER)) home=/var/lib/rootless
+	grep -q ^rootless: /etc/passwd || useradd --uid "$uid" --user-group --home-dir "$home" --create-home rootless
+	for file in /etc/subuid /etc/subgid; do echo "rootless:$((NUMBER * 100000)):65536" >"$file"; done
+	export HOME=$home XDG_RUNTIME_DIR=${SOCKET%/*}
+	chown rootless: "$XDG_RUNTIME_DIR"
+	# For everybody, as udev makes it; a machine without udev may have it for root alone.
+	mount -t tmpfs -o mode=755 tmpfs /dev/net
+	mknod -m 666 /dev/net/tun c 10 200
+	as="setpriv --reuid=$uid --regid=$uid --init-groups" ;;&
+docker-rootless)
+	PATH+=:/usr/share/docker.io/contrib
+	exec $as dockerd-rootless.sh --host="unix://$SOCKET" ;;
+podman-rootless)
+	export STORAGE_DRIVER=overlay # for an ordinary user Debian's has vfs
+	exec $as podman --cgroup-manager=cgroupfs --runtime=runc system service --time=0 "unix://$SOCKET" ;;
 podman)
 	# Podman asks for 1048576 processes in each container, which one that may not raise limits cannot give.
 	printf '[containers]\ndefault_ulimits = ["nproc=%s:%s", "nofile=%s:%s"]\n' \

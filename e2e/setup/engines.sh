@@ -3,19 +3,23 @@
 #   engines.sh NAME start    makes the tree where needed, starts the engine, prints its address for DOCKER_HOST
 #   engines.sh NAME stop     ends the one that start has started
 #   engines.sh list          the names
-# The home folder, /tmp, /var/tmp and this checkout are the engine's, too, so that it mounts what a run asks for. Its bridge hangs
-# on the machine's own engine's, whose rules lead its containers to the network.
+# The home folder, /tmp, /var/tmp and this checkout are the engine's, too, so that it mounts what a run asks for; what is mounted
+# there later it sees where the machine's / is shared, as systemd has it. Its bridge hangs on the machine's own engine's, whose
+# rules lead its containers to the network.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 checkout=$(cd "$here/../.." && pwd)
 
-# NAME SUITE NUMBER PACKAGES: the number makes addresses. Versions are those of Debian's releases.
+# NAME SUITE NUMBER PACKAGES: the number makes addresses. Versions are those of Debian's releases. What is called rootless is an
+# ordinary user's, whose uid is 4300 and the number.
 engines="\
 docker-26 trixie 26 docker.io,iptables,ca-certificates
 docker-28 forky 28 docker.io,iptables,ca-certificates
 docker-28-containerd forky 29 docker.io,iptables,ca-certificates
-podman bookworm 43 podman,runc,netavark,aardvark-dns,iptables,ca-certificates"
+podman bookworm 43 podman,runc,netavark,aardvark-dns,iptables,ca-certificates
+docker-rootless trixie 27 docker.io,rootlesskit,slirp4netns,uidmap,iproute2,iptables,ca-certificates
+podman-rootless bookworm 44 podman,runc,netavark,aardvark-dns,slirp4netns,uidmap,fuse-overlayfs,iptables,ca-certificates"
 
 if [ "${1:-}" = list ]; then
 	cut -d' ' -f1 <<<"$engines"
@@ -25,7 +29,9 @@ read -r name suite number packages <<<"$(grep "^${1:-none} " <<<"$engines" || tr
 [ -n "${name:-}" ] || die "usage: engines.sh NAME start | stop; names are: $(cut -d' ' -f1 <<<"$engines" | tr '\n' ' ')"
 # Engines of one release share nothing but the archives that were fetched.
 dir=$CACHE/engines/$name
-tree=$dir/root socket=$dir/engine.sock pidfile=$dir/pid log=$dir/log
+tree=$dir/root pidfile=$dir/pid log=$dir/log
+# Where a user who may call the engine gets to it.
+sockets=/run/crun-engines socket=$sockets/$name/engine.sock
 
 # running tells whether the pid file names a process in our tree: a pid may have been given anew.
 running() { [ -s "$pidfile" ] && grep -qsF -- "$socket" "/proc/$(<"$pidfile")/cmdline"; }
@@ -50,7 +56,7 @@ make_tree() {
 start() {
 	[ "$(id -u)" = 0 ] || die "another engine has to be started as root"
 	lock_cache
-	mkdir -p "$dir"
+	mkdir -p "$dir" "$sockets/$name"
 	if ! running; then
 		DOCKER_HOST='' "$here/engine.sh" # whose bridge is the way out
 		make_tree
@@ -58,8 +64,8 @@ start() {
 		need ip=iproute2 unshare=util-linux
 		GATEWAY=$(ip -4 -o address show docker0 | grep -o 'inet [0-9.]*' | cut -d' ' -f2)
 		export GATEWAY
-		NAME=$name NUMBER=$number TREE=$tree SOCKET=$socket HOMES="$HOME /tmp /var/tmp $checkout" \
-			setsid unshare --mount --net --propagation private bash "$here/engines-inside.sh" >"$log" 2>&1 </dev/null 9>&- &
+		NAME=$name NUMBER=$number TREE=$tree SOCKET=$socket HOMES="$HOME /tmp /var/tmp $sockets $checkout" \
+			setsid unshare --mount --net --propagation slave bash "$here/engines-inside.sh" >"$log" 2>&1 </dev/null 9>&- &
 		echo $! >"$pidfile"
 		local side=ce$number
 		for _ in $(seq 50); do [ "$(readlink "/proc/$!/ns/net")" != "$(readlink /proc/self/ns/net)" ] && break; sleep 0.1; done
@@ -71,6 +77,8 @@ start() {
 			sleep 0.2
 		done
 		DOCKER_HOST=unix://$socket engine_answers || { tail -n 20 "$log" >&2; die "$name doesn't answer at $socket, log $log"; }
+		# Podman leaves to systemd's unit of its socket who may call it.
+		[ "$name" != podman ] || { chgrp docker "$socket" && chmod 660 "$socket"; }
 	fi
 	DOCKER_HOST=unix://$socket "$here/base.sh"
 	echo "unix://$socket"
