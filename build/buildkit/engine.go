@@ -107,7 +107,7 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 		if err != nil {
 			return Image{}, e.failure(ctx, "asking the engine for its version", err)
 		}
-		if slices.ContainsFunc(version.Components, func(c types.ComponentVersion) bool { return strings.HasPrefix(c.Name, "Podman") }) {
+		if isPodman(version) {
 			img.Digests = nil
 		}
 	}
@@ -115,6 +115,10 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 		img.Labels, img.User = found.Config.Labels, found.Config.User
 	}
 	return img, nil
+}
+
+func isPodman(version types.Version) bool {
+	return slices.ContainsFunc(version.Components, func(c types.ComponentVersion) bool { return strings.HasPrefix(c.Name, "Podman") })
 }
 
 // ImagesByLabel finds the images that carry a label, newest first.

@@ -14,6 +14,7 @@ import (
 
 // EngineFacts is what the engine says of itself.
 type EngineFacts struct {
+	Name    string // "Docker Engine" or "Podman"
 	Version string
 	// DataRoot is the folder of images and containers on the engine's host.
 	DataRoot string
@@ -27,8 +28,19 @@ func (e *Engine) Facts(ctx context.Context) (EngineFacts, error) {
 	if err != nil {
 		return EngineFacts{}, e.failure(ctx, "asking the engine", err)
 	}
+	name := "Docker Engine"
+	// Docker names its containerd, and Podman itself in its version alone.
+	if info.ContainerdCommit.ID == "" {
+		version, err := e.client.ServerVersion(ctx)
+		if err != nil {
+			return EngineFacts{}, e.failure(ctx, "asking the engine for its version", err)
+		}
+		if isPodman(version) {
+			name = "Podman"
+		}
+	}
 	return EngineFacts{
-		Version: info.ServerVersion, DataRoot: info.DockerRootDir,
+		Name: name, Version: info.ServerVersion, DataRoot: info.DockerRootDir,
 		Proxy: Proxy{HTTP: info.HTTPProxy, HTTPS: info.HTTPSProxy, No: info.NoProxy},
 	}, nil
 }

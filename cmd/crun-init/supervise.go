@@ -138,7 +138,7 @@ func reap(pid int, ended chan<- syscall.WaitStatus) {
 func (n *initProcess) ended(status syscall.WaitStatus, timedOut bool) int {
 	now := time.Now()
 	// First of all: what else runs in the container goes on counting.
-	counters := inside.ReadCounters()
+	counters := inside.ReadCounters(n.limits)
 	changed := inside.Changed(n.limits, inside.Read(n.expect, nil))
 	r := inside.Report{
 		Version: inside.Version, Run: n.expect.Run,

@@ -64,6 +64,16 @@ func TestLines(t *testing.T) {
 		{name: "no live-restore", change: func(f *Facts) { f.Engine.LiveRestore = false }, what: "live-restore", state: Warning, seen: "ends all runs", remedy: "systemctl reload docker"},
 		{name: "rootless without a cgroup", change: func(f *Facts) { f.Engine.Rootless, f.Engine.CgroupDriver, f.Machine.Linger = true, "none", true }, what: "cgroup", state: Error, seen: "holds no limits", remedy: "Delegate=cpu cpuset io memory pids"},
 		{name: "rootless on version 1", change: func(f *Facts) { f.Engine.Rootless, f.Engine.CgroupVersion, f.Machine.Linger = true, 1, true }, what: "cgroup", state: Error, remedy: "systemd.unified_cgroup_hierarchy=1"},
+		{name: "rootless without a controller", change: func(f *Facts) {
+			f.Machine.Linger, f.Engine.Rootless, f.Engine.CannotLimit = true, true, []string{"cpus", "cpuset"}
+		}, what: "cgroup", state: Error, seen: "runs cannot be held to cpus, cpuset", remedy: "Delegate=cpu cpuset"},
+		{name: "a kernel without cgroups of memory", change: func(f *Facts) { f.Engine.CannotLimit = []string{"memory"} }, what: "cgroup", state: Error, seen: "cannot be held to memory", remedy: "cgroup_enable=memory"},
+		{name: "few descriptors of a rootless engine", change: func(f *Facts) { f.Machine.Linger, f.Engine.Rootless, f.Engine.MaxRlimits["nofile"] = true, true, 20000 }, what: "descriptors", state: Warning, seen: "20000", remedy: "/etc/systemd/system/user@.service.d/nofile.conf"},
+		{name: "no live-restore of a rootless engine", change: func(f *Facts) { f.Machine.Linger, f.Engine.Rootless, f.Engine.LiveRestore = true, true, false }, what: "live-restore", state: Warning, remedy: "~/.config/docker/daemon.json"},
+		{name: "GPUs without the toolkit below a rootless engine", change: func(f *Facts) {
+			f.Machine.Linger, f.Engine.Rootless, f.Engine.GPUDriver, f.Engine.GPUDevices, f.Engine.Runtimes = true, true, "", nil, nil
+		}, what: "gpu", state: Error, remedy: "nvidia-container-cli.no-cgroups"},
+		{name: "vfs of Podman", change: func(f *Facts) { f.Engine.Name, f.Engine.StorageDriver = "Podman", "vfs" }, what: "storage", state: Warning, remedy: "/etc/containers/storage.conf"},
 		{name: "swap without a limit", change: func(f *Facts) { f.Engine.SwapLimit = false }, what: "swap", state: Error, seen: "the host has 2 GiB", remedy: "swapaccount=1"},
 		{name: "swap nobody knows of", change: func(f *Facts) { f.Engine.SwapLimit, f.Engine.Swap = false, -1 }, what: "swap", state: Warning, remedy: "swapoff -a"},
 		{name: "few descriptors", change: func(f *Facts) { f.Engine.MaxRlimits["nofile"] = 20000 }, what: "descriptors", state: Warning, seen: "20000", remedy: "LimitNOFILE=1048576"},

@@ -8,9 +8,24 @@ import (
 	"crun.dev/crun/run/plan"
 )
 
-// daemonJSON begins remedies for the engine's own file.
-func daemonJSON(line, then string) string {
-	return "write " + line + " into /etc/docker/daemon.json\nand run: " + then
+// daemonJSON is the remedy of a line in the engine's own file. A rootless
+// engine has its file, and its service, among its user's.
+func daemonJSON(rootless bool, line, then, note string) string {
+	if rootless {
+		return "write " + line + " into ~/.config/docker/daemon.json\nand run: systemctl --user " + then + " docker" + note
+	}
+	return "write " + line + " into /etc/docker/daemon.json\nand run: systemctl " + then + " docker" + note
+}
+
+// overlay is the remedy for other storage drivers.
+func overlay(f Facts) string {
+	switch e := f.Engine; {
+	case e.Name != "Podman":
+		return daemonJSON(e.Rootless, `"storage-driver": "overlay2"`, "restart", " (images have to be built anew)")
+	case e.Rootless:
+		return "podman system reset removes all that it has; then write driver = \"overlay\" below [storage] into ~/.config/containers/storage.conf"
+	}
+	return "podman system reset removes all that it has; then write driver = \"overlay\" below [storage] into /etc/containers/storage.conf"
 }
 
 // engine tells what the engine is and how it keeps images and runs.
@@ -21,11 +36,10 @@ func (d *lines) engine(f Facts) {
 	case "":
 		d.add("storage", Unknown, "the engine does not tell its storage driver", "")
 	case "vfs":
-		d.add("storage", Warning, "vfs: each layer of an image is a whole copy of those below",
-			daemonJSON(`"storage-driver": "overlay2"`, "systemctl restart docker (images have to be built anew)"))
+		d.add("storage", Warning, "vfs: each layer of an image is a whole copy of those below", overlay(f))
 	case "aufs", "devicemapper", "overlay":
 		d.add("storage", Warning, e.StorageDriver+", which newer engines no longer have",
-			daemonJSON(`"storage-driver": "overlay2"`, "systemctl restart docker (images have to be built anew)"))
+			overlay(f))
 	default:
 		text := e.StorageDriver
 		if e.ContainerdStore {
@@ -39,7 +53,7 @@ func (d *lines) engine(f Facts) {
 		d.add("live-restore", OK, "runs outlive a restart of the engine", "")
 	default:
 		d.add("live-restore", Warning, "a restart or an update of the engine ends all runs",
-			daemonJSON(`"live-restore": true`, "systemctl reload docker"))
+			daemonJSON(e.Rootless, `"live-restore": true`, "reload", ""))
 	}
 	if e.LogDriver != "" {
 		d.add("log", OK, fmt.Sprintf("%s for other containers; those of runs have json-file with a bound, and a run's whole log is in its record", e.LogDriver), "")
@@ -58,6 +72,7 @@ func (d *lines) engine(f Facts) {
 func (d *lines) limits(f Facts) {
 	e := f.Engine
 	seen := fmt.Sprintf("version %d, by %s", e.CgroupVersion, e.CgroupDriver)
+	lost := "; runs cannot be held to " + strings.Join(e.CannotLimit, ", ")
 	delegate := "as root: mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu cpuset io memory pids\\n'" +
 		" > /etc/systemd/system/user@.service.d/delegate.conf && systemctl daemon-reload; then log in anew"
 	switch {
@@ -65,6 +80,10 @@ func (d *lines) limits(f Facts) {
 		d.add("cgroup", Error, seen+": a rootless engine that holds no limits", "cgroup version 2 (systemd.unified_cgroup_hierarchy=1 on the kernel's command line), and\n"+delegate)
 	case e.Rootless && e.CgroupVersion == 1:
 		d.add("cgroup", Error, seen+": a rootless engine holds no limits there", "boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command line, and\n"+delegate)
+	case len(e.CannotLimit) > 0 && e.Rootless:
+		d.add("cgroup", Error, seen+lost, delegate)
+	case len(e.CannotLimit) > 0:
+		d.add("cgroup", Error, seen+lost, "the kernel has no such cgroups: see \"docker info\"; for memory boot with cgroup_enable=memory on its command line")
 	default:
 		d.add("cgroup", OK, seen, "")
 	}
@@ -89,7 +108,7 @@ func (d *lines) limits(f Facts) {
 		d.add("descriptors", Unknown, "what the engine may give each process cannot be seen; a run reads it back", "")
 	case nofile >= 0 && nofile < wantedFiles:
 		d.add("descriptors", Warning, fmt.Sprintf("the engine may give a process %d, and the profiles ask for %d", nofile, wantedFiles),
-			"mkdir -p /etc/systemd/system/docker.service.d && printf '[Service]\\nLimitNOFILE=1048576\\n' > /etc/systemd/system/docker.service.d/nofile.conf && systemctl daemon-reload && systemctl restart docker")
+			raiseFiles(e.Rootless))
 	default:
 		text := "at will"
 		if nofile >= 0 {
@@ -97,6 +116,20 @@ func (d *lines) limits(f Facts) {
 		}
 		d.add("descriptors", OK, "the engine may give a process "+text, "")
 	}
+}
+
+// raiseFiles gives the engine, or the services of its user, more descriptors.
+func raiseFiles(rootless bool) string {
+	unit, then := "docker.service", "systemctl daemon-reload && systemctl restart docker"
+	if rootless {
+		unit, then = "user@.service", "systemctl daemon-reload; then log in anew"
+	}
+	dir := "/etc/systemd/system/" + unit + ".d"
+	text := "mkdir -p " + dir + " && printf '[Service]\\nLimitNOFILE=1048576\\n' > " + dir + "/nofile.conf && " + then
+	if rootless {
+		text = "as root: " + text
+	}
+	return text
 }
 
 // wantedFiles is nofile of the profiles in the binary.
@@ -112,6 +145,10 @@ func (d *lines) gpus(f Facts) {
 		}
 	}
 	toolkit := "install nvidia-container-toolkit, and run: nvidia-ctk runtime configure && systemctl restart docker"
+	if e.Rootless { // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
+		toolkit = "install nvidia-container-toolkit, and run: nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json && systemctl --user restart docker" +
+			"\nas root: nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"
+	}
 	ways := "the engine has neither CDI devices nor nvidia's runtime"
 	switch {
 	case len(cdi) > 0:

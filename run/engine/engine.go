@@ -80,17 +80,18 @@ var (
 
 // Facts are what a plan must know of an engine and its host.
 type Facts struct {
-	Endpoint        string // as people know it: "unix:///var/run/docker.sock"
-	Name            string // "Docker Engine" or "Podman"
-	Version         string // "20.10.24"
-	APIVersion      string // negotiated
-	Arch            string // amd64 or arm64
-	CPUs            int    // of the host
-	Memory          int64  // bytes, of the host
-	Swap            int64  // bytes, of the host; -1 where nobody knows
-	CgroupVersion   int    // 1 or 2
-	CgroupDriver    string // cgroupfs or systemd
-	SwapLimit       bool   // memory+swap can be limited
+	Endpoint        string   // as people know it: "unix:///var/run/docker.sock"
+	Name            string   // "Docker Engine" or "Podman"
+	Version         string   // "20.10.24"
+	APIVersion      string   // negotiated
+	Arch            string   // amd64 or arm64
+	CPUs            int      // of the host
+	Memory          int64    // bytes, of the host
+	Swap            int64    // bytes, of the host; -1 where nobody knows
+	CgroupVersion   int      // 1 or 2
+	CgroupDriver    string   // cgroupfs or systemd
+	SwapLimit       bool     // memory+swap can be limited
+	CannotLimit     []string // ceilings that it cannot hold a run to: memory, cpus, cpuset, pids
 	Rootless        bool
 	SELinux         bool // it labels its containers
 	Remote          bool // another machine's files: bind mounts are not ours

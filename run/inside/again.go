@@ -14,9 +14,14 @@ import (
 // from outside while a run lasts: its groups' limits and its file systems. Each
 // Difference has before's value as what was asked.
 func Changed(before, after Limits) []Difference {
-	e := Expectation{
-		Memory: before.Memory, MemorySwap: before.MemorySwap, CPUQuota: before.CPUQuota, CPUPeriod: before.CPUPeriod,
-		CPUSet: before.CPUSet, Pids: before.Pids,
+	if before.Foreign { // the groups are somebody else's to change
+		for _, l := range []*Limits{&before, &after} {
+			l.Memory, l.MemorySwap, l.CPUQuota, l.CPUPeriod, l.CPUSet, l.Pids = nil, nil, nil, nil, "", nil
+		}
+	}
+	e := Expectation{Memory: before.Memory, MemorySwap: before.MemorySwap, CPUSet: before.CPUSet, Pids: before.Pids}
+	if q := before.CPUQuota; q != nil && *q != plan.Unlimited {
+		e.CPUQuota, e.CPUPeriod = q, before.CPUPeriod
 	}
 	if f := before.Shm; f != nil && f.Type == "tmpfs" {
 		e.ShmSize = &f.Size
@@ -32,6 +37,7 @@ func Changed(before, after Limits) []Difference {
 		format        func(int64) string
 	}{
 		{"memory", before.Memory, after.Memory, bytes}, {"memory_swap", before.MemorySwap, after.MemorySwap, bytes}, {"pids", before.Pids, after.Pids, count},
+		{"cpus", cpusOf(before), cpusOf(after), plan.FormatCPUs},
 	} {
 		if b, a := limit.before, limit.after; b != nil && *b == plan.Unlimited && a != nil && *a != plan.Unlimited {
 			found = append(found, Difference{Field: limit.field, Asked: unlimited, Effective: limit.format(*a)})
@@ -41,6 +47,19 @@ func Changed(before, after Limits) []Difference {
 		found[i].Refuse = false
 	}
 	return found
+}
+
+// cpusOf is the quota of l in 1e-9 CPUs, plan.Unlimited, or nil where it is not
+// known.
+func cpusOf(l Limits) *int64 {
+	if l.CPUQuota == nil || *l.CPUQuota == plan.Unlimited {
+		return l.CPUQuota
+	}
+	if l.CPUPeriod == nil || *l.CPUPeriod <= 0 {
+		return nil
+	}
+	n := nano(*l.CPUQuota, *l.CPUPeriod)
+	return &n
 }
 
 // CheckCommand looks at the user's command behind an image's entrypoint, below

@@ -127,16 +127,7 @@ func (c *checker) cpus(e Expectation, l Limits) {
 		return
 	}
 	asked := nano(*e.CPUQuota, *e.CPUPeriod)
-	var found *int64
-	switch {
-	case l.CPUQuota == nil:
-	case *l.CPUQuota == plan.Unlimited:
-		found = l.CPUQuota
-	case l.CPUPeriod != nil && *l.CPUPeriod > 0:
-		n := nano(*l.CPUQuota, *l.CPUPeriod)
-		found = &n
-	}
-	c.ceiling("cpus", &asked, found, plan.FormatCPUs, 10_000_000)
+	c.ceiling("cpus", &asked, cpusOf(l), plan.FormatCPUs, 10_000_000)
 }
 
 // nano gives quota in period as 1e-9 CPUs.

@@ -13,6 +13,7 @@ func Expect(p *plan.Plan) Expectation {
 		Version:   Version,
 		Run:       p.ID,
 		Strict:    p.Strict,
+		Foreign:   p.Uncounted,
 		TimeLimit: p.TimeLimit,
 		Grace:     p.Grace,
 		Early:     p.SignalBeforeKill,

@@ -67,6 +67,9 @@ type Expectation struct {
 	// image's own files.
 	ReadOnly []string `json:"read_only,omitempty"`
 
+	// Foreign says that the engine makes no groups for a run: those that it is
+	// in are those of others, and so is what they count.
+	Foreign bool `json:"foreign,omitempty"`
 	// GPUs is how many may be seen: 0 none, nil any number.
 	GPUs *int `json:"gpus,omitempty"`
 	// Env are variables that must have these values.
@@ -122,6 +125,9 @@ type Limits struct {
 
 	// Writable are those of the expectation's ReadOnly that can be written to.
 	Writable []string `json:"writable,omitempty"`
+
+	// Foreign says that the groups are not the run's: see Expectation.
+	Foreign bool `json:"foreign,omitempty"`
 
 	// Devices are the GPU device files in /dev.
 	Devices []string `json:"devices,omitempty"`

@@ -17,6 +17,7 @@ import (
 func Read(e Expectation, environ []string) Limits {
 	l := Limits{Version: Version, Time: time.Now().UTC()}
 	findCgroup("/").limits(&l)
+	l.Foreign = e.Foreign
 	readProcess(&l)
 	l.OOMScoreAdj, l.Swap = readOOMScore("/proc"), readSwap("/proc")
 	if r, ok := l.Rlimits["nofile"]; ok && e.NoFile == nil {
@@ -91,10 +92,13 @@ func memoryMeter(root string) func() (int64, bool) {
 	}
 }
 
-// ReadCounters gives what the cgroup and the file systems have counted so far.
-func ReadCounters() *Counters {
+// ReadCounters gives what the cgroup, where it is the run's own, and the file
+// systems have counted so far. l is what Read gave at the start.
+func ReadCounters(l Limits) *Counters {
 	c := &Counters{}
-	findCgroup("/").counters(c)
+	if !l.Foreign {
+		findCgroup("/").counters(c)
+	}
 	if f := readFilesystem(plan.ShmPath); f != nil {
 		c.ShmUsed = &f.Used
 	}

@@ -52,6 +52,7 @@ func Make(req Request) (*Plan, []string, error) {
 	m.memory()
 	m.cpu()
 	m.processes()
+	m.holdable()
 	m.gpus()
 	m.network()
 	m.account()

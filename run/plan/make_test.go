@@ -174,6 +174,16 @@ func TestMakeErrors(t *testing.T) {
 			r.Host.Name = "ssh://big"
 		}, "flag --cpuset: cpuset is 0,16, but the host of ssh://big has the CPUs 0-15..."},
 		{"cpuset", func(r *Request) { r.Limits.CPUSet = ptr("3-1") }, `cpuset "3-1" is no list of CPUs: write numbers and ranges as in "0-3,8"`},
+		{"a rootless engine on cgroup v1", func(r *Request) {
+			r.Host.Rootless, r.Host.CgroupVersion, r.Host.CannotLimit = true, 1, []string{"memory", "cpus", "cpuset", "pids"}
+		}, "profiles.yaml:5:13: the engine's host cannot hold a run to its memory, cpus and pids: its engine is rootless, and with cgroup version 1 limits are root's to set: use the machine's own engine (--host unix:///var/run/docker.sock), or boot that machine with systemd.unified_cgroup_hierarchy=1..."},
+		{"a rootless engine without delegation", func(r *Request) {
+			r.Limits.CPUSet, r.Host.Rootless, r.Host.CannotLimit = ptr("0-1"), true, []string{"cpuset"}
+		}, "the engine's host cannot hold a run to its cpuset: its engine is rootless, and its user may not set these: give them to users (Delegate=..."},
+		{"a kernel without cgroups of memory", func(r *Request) {
+			r.Limits = Limits{MemoryReservation: ptr(int64(1 << 30)), Pids: ptr(int64(-1))}
+			r.Host.CannotLimit = []string{"memory", "pids"}
+		}, "profiles.yaml:5:13: the engine's host cannot hold a run to its memory: its kernel has no such cgroups (memory: boot it with cgroup_enable=memory..."},
 		{"pids", func(r *Request) { r.Limits.Pids = ptr(int64(3)) }, "profiles.yaml:7:11: pids is 3: allowed are 16 and more..."},
 		{"address space", func(r *Request) { r.Limits.AddressSpace = ptr(int64(1 << 29)) }, "address_space is 512 MiB: allowed are 2 GiB and more..."},
 		{"rlimit", func(r *Request) { r.Limits.Stack = ptr(int64(-2)) }, "stack is -2: allowed are 0 and more, and -1 for no limit"},

@@ -79,6 +79,10 @@ type Plan struct {
 	// Strict refuses what would otherwise be lowered with a warning.
 	Strict bool `json:"strict,omitempty"`
 
+	// Uncounted says that the engine makes no group of memory for a run: what
+	// the groups that it is in count is not its own.
+	Uncounted bool `json:"uncounted,omitempty"`
+
 	// Asked has what was asked for, in people's words, of each limit that is
 	// lower in this plan: a field name as profiles.yaml writes it, to "1048576".
 	Asked map[string]string `json:"asked,omitempty"`

@@ -211,6 +211,9 @@ type Host struct {
 	SwapLimit bool
 	Swap      int64
 	Rootless  bool
+	// CannotLimit are the ceilings that the engine cannot hold: memory, cpus,
+	// cpuset, pids.
+	CannotLimit []string
 	// Remote says that the engine is on another machine.
 	Remote bool
 	// GPUDriver is nvidia, cdi, or "" where no GPU can be asked for.

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
@@ -59,6 +62,46 @@ func (m *maker) memory() {
 		memory.Reservation = r
 	}
 	m.swap(memory, limit)
+}
+
+// holdable refuses ceilings that the engine would take and not hold.
+func (m *maker) holdable() {
+	l, host := &m.req.Limits, m.req.Host
+	m.plan.Uncounted = slices.Contains(host.CannotLimit, "memory")
+	asked := []struct {
+		field string
+		asked bool
+	}{
+		{"memory", l.Memory != nil || l.MemoryReservation != nil}, {"cpus", l.CPUs != nil}, {"cpuset", l.CPUSet != nil},
+		{"pids", l.Pids != nil && *l.Pids != Unlimited},
+	}
+	var fields []string
+	for _, a := range asked {
+		if a.asked && slices.Contains(host.CannotLimit, a.field) {
+			fields = append(fields, a.field)
+		}
+	}
+	if len(fields) == 0 {
+		return
+	}
+	why := "its kernel has no such cgroups (memory: boot it with cgroup_enable=memory on its command line)"
+	switch {
+	case host.Rootless && host.CgroupVersion == 1:
+		why = "its engine is rootless, and with cgroup version 1 limits are root's to set: use the machine's own engine (--host unix:///var/run/docker.sock), or boot that machine with systemd.unified_cgroup_hierarchy=1 on its kernel's command line"
+	case host.Rootless:
+		why = "its engine is rootless, and its user may not set these: give them to users (Delegate=cpu cpuset io memory pids for user@.service)"
+	}
+	m.errorf("%s%s cannot hold a run to its %s: %s; crun doctor has the lines to paste, and a profile without %s starts without",
+		m.at(fields[0]), m.host(), listed(fields), why, listed(fields))
+}
+
+// listed writes "memory, cpus and pids".
+func listed(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 // oomScore says whom the kernel ends first when the whole host is out of

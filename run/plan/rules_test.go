@@ -352,6 +352,16 @@ func TestRootlessRunsAsRootInside(t *testing.T) {
 	}
 }
 
+// What asks for nothing that the engine cannot hold starts there.
+func TestNothingToHold(t *testing.T) {
+	r := small()
+	r.Limits.Memory, r.Limits.CPUs, r.Limits.Pids = nil, nil, ptr(int64(Unlimited))
+	r.Host.Rootless, r.Host.CgroupVersion, r.Host.CannotLimit = true, 1, []string{"memory", "cpus", "cpuset", "pids"}
+	if p, _ := mustMake(t, r); !p.Uncounted {
+		t.Error("what the groups around the run count would be taken for its own")
+	}
+}
+
 func TestMountsFromTheRootDown(t *testing.T) {
 	r := small()
 	r.Project, r.Dir = "/tmp/x/project", "/tmp/x/project"

@@ -222,7 +222,12 @@ func (x *examination) engineChecks(ctx context.Context) bool {
 		x.add(check{What: "engine", Level: levelError, Text: err.Error()})
 		return false
 	}
-	x.add(check{What: "engine", Level: levelOK, Text: fmt.Sprintf("Docker Engine %s at %s", facts.Version, x.engine.Host())})
+	x.add(check{What: "engine", Level: levelOK, Text: fmt.Sprintf("%s %s at %s", facts.Name, facts.Version, x.engine.Host())})
+	if facts.Name == "Podman" && x.app.Getenv("BUILDKIT_HOST") == "" {
+		x.add(check{What: "buildkit", Level: levelWarning, Text: "Podman has none: runs work, and builds need a buildkitd",
+			Remedy: "start one, and name it: export BUILDKIT_HOST=unix:///run/buildkit/buildkitd.sock"})
+		return false
+	}
 	rules, err := x.solver.DownloadRules(ctx)
 	if err != nil {
 		x.add(check{What: "buildkit", Level: levelError, Text: err.Error()})

@@ -300,7 +300,7 @@ func (app *App) environmentImage(ctx context.Context, o *runOptions, project str
 func hostOf(f engine.Facts, machine *config.Config) plan.Host {
 	return plan.Host{
 		Name: f.Endpoint, Arch: f.Arch, CPUs: f.CPUs, Memory: f.Memory, CgroupVersion: f.CgroupVersion,
-		SwapLimit: f.SwapLimit, Swap: f.Swap, Rootless: f.Rootless, Remote: f.Remote,
+		SwapLimit: f.SwapLimit, Swap: f.Swap, CannotLimit: f.CannotLimit, Rootless: f.Rootless, Remote: f.Remote,
 		GPUDriver: f.GPUDriver, GPUDevices: f.GPUDevices, MaxRlimits: f.MaxRlimits, ScratchRoot: machine.Scratch,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/docker/docker/api/types"
@@ -81,6 +82,8 @@ type Engine struct {
 
 	factsMu sync.Mutex // guards facts
 	facts   *engine.Facts
+
+	rootless atomic.Bool // as facts have it, for messages
 
 	// made holds the plans of the containers that this Engine has created:
 	// messages name their values, and streams need to know of a terminal.

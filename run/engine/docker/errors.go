@@ -45,9 +45,11 @@ type rule struct {
 // ruleContext is what a sentence is made from.
 type ruleContext struct {
 	subject
-	ep   endpoint.Endpoint
-	text string   // what the engine said
-	m    []string // the whole match, then the pattern's groups
+	ep endpoint.Endpoint
+	// rootless says that the engine is known to be an ordinary user's.
+	rootless bool
+	text     string   // what the engine said
+	m        []string // the whole match, then the pattern's groups
 }
 
 // daemonPrefix stands before what the engine itself has said.
@@ -69,7 +71,7 @@ func (e *Engine) explain(err error, s subject) error {
 		return err
 	}
 	text, fromEngine := strings.CutPrefix(err.Error(), daemonPrefix)
-	c := ruleContext{subject: s, ep: e.ep, text: text}
+	c := ruleContext{subject: s, ep: e.ep, rootless: e.rootless.Load(), text: text}
 	for _, r := range compiledRules() {
 		if c.m = r.regexp.FindStringSubmatch(text); c.m != nil {
 			return &failure{message: r.say(&c), kind: r.kind, cause: err}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/run/engine"
 )
 
@@ -37,7 +39,30 @@ type execution struct {
 	attached
 	engine        *Engine
 	container, id string
+	head          head
 }
+
+// head keeps the beginning of what is written through it.
+type head struct {
+	to   io.Writer
+	text []byte
+}
+
+func (h *head) Write(data []byte) (int, error) {
+	if room := 1024 - len(h.text); room > 0 {
+		h.text = append(h.text, data[:min(room, len(data))]...)
+	}
+	return h.to.Write(data)
+}
+
+func (x *execution) Demux(stdout, stderr io.Writer) error {
+	x.head.to = stdout
+	return x.attached.Demux(&x.head, stderr)
+}
+
+// notFound is what an engine writes in the place of a command that is not
+// there. Before Docker 28 the exit code is 126, as for one that is no program.
+var notFound = lazyregexp.New(`^OCI runtime exec failed: [^\n]*(executable file not found|no such file or directory)`)
 
 func (x *execution) Resize(ctx context.Context, width, height uint) error {
 	return x.engine.api.ContainerExecResize(ctx, x.id, container.ResizeOptions{Width: width, Height: height})
@@ -51,6 +76,9 @@ func (x *execution) Exit(ctx context.Context) (int, error) {
 			return 0, x.engine.explain(err, subject{container: x.container})
 		}
 		if !got.Running {
+			if got.ExitCode == 126 && notFound.Match(x.head.text) {
+				return 127, nil
+			}
 			return got.ExitCode, nil
 		}
 		select {

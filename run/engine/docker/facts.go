@@ -34,8 +34,20 @@ func (e *Engine) Facts(ctx context.Context) (engine.Facts, error) {
 	if err == nil && info.ContainerdCommit.ID == "" {
 		version, err = e.api.ServerVersion(ctx)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return engine.Facts{}, ctx.Err() // the client has made words of it
+	case err != nil:
 		return engine.Facts{}, e.explain(err, subject{})
+	}
+	if isPodman(version) && !slices.Contains(info.SecurityOptions, "rootless") {
+		rootless, err := e.rootlessPodman(ctx)
+		if err != nil {
+			return engine.Facts{}, e.explain(err, subject{})
+		}
+		if rootless {
+			info.SecurityOptions = append(info.SecurityOptions, "rootless")
+		}
 	}
 	hostname, _ := os.Hostname() // "" is no engine's name, so all count as remote
 	facts := factsOf(e.ep, info, version, e.api.ClientVersion(), hostname)
@@ -43,6 +55,7 @@ func (e *Engine) Facts(ctx context.Context) (engine.Facts, error) {
 		facts.addLocal(e.ep, info, machine{})
 	}
 	e.facts = &facts.Facts
+	e.rootless.Store(facts.Rootless)
 	return facts.Facts, nil
 }
 
@@ -85,15 +98,14 @@ func factsOf(ep endpoint.Endpoint, info system.Info, version types.Version, api,
 			f.SELinux = true
 		}
 	}
+	f.CannotLimit = cannotLimit(info, f.Rootless && f.CgroupVersion == 1)
 	for _, status := range info.DriverStatus {
 		if status == [2]string{"driver-type", "io.containerd.snapshotter.v1"} {
 			f.ContainerdStore = true
 		}
 	}
-	for _, component := range version.Components {
-		if strings.HasPrefix(component.Name, "Podman") {
-			f.Name, f.Version = "Podman", component.Version
-		}
+	if i := slices.IndexFunc(version.Components, ofPodman); i >= 0 {
+		f.Name, f.Version = "Podman", version.Components[i].Version
 	}
 	for _, device := range info.DiscoveredDevices {
 		if device.Source == "cdi" {
@@ -103,6 +115,27 @@ func factsOf(ep endpoint.Endpoint, info system.Info, version types.Version, api,
 	_, nvidia := info.Runtimes["nvidia"]
 	setGPUs(&f, nvidia)
 	return localFacts{f}
+}
+
+func isPodman(version types.Version) bool { return slices.ContainsFunc(version.Components, ofPodman) }
+
+func ofPodman(c types.ComponentVersion) bool { return strings.HasPrefix(c.Name, "Podman") }
+
+// cannotLimit names the ceilings that an engine does not hold: it takes them,
+// with a warning, and starts the container without them. Below a rootless
+// engine version 1 of cgroups holds none, though Podman names its kernel's.
+func cannotLimit(info system.Info, none bool) (fields []string) {
+	for _, limit := range []struct {
+		field string
+		holds bool
+	}{
+		{"memory", info.MemoryLimit}, {"cpus", info.CPUCfsQuota && info.CPUCfsPeriod}, {"cpuset", info.CPUSet}, {"pids", info.PidsLimit},
+	} {
+		if none || !limit.holds {
+			fields = append(fields, limit.field)
+		}
+	}
+	return fields
 }
 
 // setGPUs sorts the devices and chooses the driver: CDI where its devices are

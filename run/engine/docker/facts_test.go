@@ -1,6 +1,9 @@
 package docker
 
 import (
+	"context"
+	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +23,7 @@ func TestFacts(t *testing.T) {
 	local := endpoint.Endpoint{Host: "unix:///var/run/docker.sock"}
 	info := func(change func(i *system.Info)) system.Info {
 		i := system.Info{Name: "gpu1", NCPU: 8, MemTotal: 1 << 34, ServerVersion: "20.10.24", Architecture: "x86_64", CgroupVersion: "2", CgroupDriver: "systemd",
+			MemoryLimit: true, CPUCfsQuota: true, CPUCfsPeriod: true, CPUSet: true, PidsLimit: true,
 			SwapLimit: true, DefaultRuntime: "runc", DockerRootDir: "/var/lib/docker", Driver: "overlay2", LoggingDriver: "json-file", LiveRestoreEnabled: true, SystemTime: "2026-03-01T12:00:00.000000005Z", SecurityOptions: []string{"name=seccomp,profile=default"},
 			DriverStatus: [][2]string{{"Backing Filesystem", "extfs"}}, Runtimes: map[string]system.RuntimeWithStatus{"runc": {}}}
 		if change != nil {
@@ -47,6 +51,14 @@ func TestFacts(t *testing.T) {
 			want(func(f *engine.Facts) { f.CgroupVersion, f.Arch = 1, "arm64" })},
 		{"rootless", local, info(func(i *system.Info) { i.SecurityOptions = append(i.SecurityOptions, "name=rootless") }), types.Version{},
 			want(func(f *engine.Facts) { f.Rootless = true })},
+		{"rootless, cgroup v1", local, info(func(i *system.Info) {
+			i.SecurityOptions, i.CgroupVersion = append(i.SecurityOptions, "name=rootless"), "1"
+		}), types.Version{},
+			want(func(f *engine.Facts) {
+				f.Rootless, f.CgroupVersion, f.CannotLimit = true, 1, []string{"memory", "cpus", "cpuset", "pids"}
+			})},
+		{"a kernel without some cgroups", local, info(func(i *system.Info) { i.MemoryLimit, i.CPUCfsQuota = false, false }), types.Version{},
+			want(func(f *engine.Facts) { f.CannotLimit = []string{"memory", "cpus"} })},
 		{"containerd store", local, info(func(i *system.Info) { i.DriverStatus = [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}} }), types.Version{},
 			want(func(f *engine.Facts) { f.ContainerdStore = true })},
 		{"forwarded socket", local, info(func(i *system.Info) { i.Name = "gpu2" }), types.Version{}, want(func(f *engine.Facts) { f.Remote = true })},
@@ -181,10 +193,25 @@ func TestFactsAskOnce(t *testing.T) {
 		}
 		want := []string{"GET /info"}
 		if name == "Podman" {
-			want = append(want, "GET /version")
+			want = append(want, "GET /version", "GET /info") // the second time for what the client does not read
 		}
 		if !slices.Equal(d.calls, want) {
 			t.Errorf("%s was asked %q, want %q", name, d.calls, want)
 		}
+	}
+}
+
+// The client gives the words alone of what ended a question for facts; who
+// asked has to know its own end.
+func TestFactsInterrupted(t *testing.T) {
+	d, e := newFakeDaemon(t, "1.41")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("told to stop")
+	d.handle("GET /info", func(w http.ResponseWriter, r *http.Request) {
+		cancel(why)
+		<-r.Context().Done()
+	})
+	if _, err := e.Facts(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }

@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,13 +34,33 @@ func (e *Engine) attachable(ctx context.Context, id string, options container.At
 // after it, and the process waits to be started. One that is set up stays so.
 // https://docs.podman.io/en/latest/_static/api.html, ContainerInitLibpod
 func (e *Engine) setUp(ctx context.Context, id string) error {
+	_, err := e.raw(ctx, http.MethodPost, "/v4.0.0/libpod/containers/"+id+"/init") // 304: it is already
+	if err != nil {
+		return fmt.Errorf("setting up container %.12s: %w", id, err)
+	}
+	return nil
+}
+
+// rootlessPodman tells whether Podman is an ordinary user's: it says so beside
+// what Docker's answer has.
+func (e *Engine) rootlessPodman(ctx context.Context) (bool, error) {
+	body, err := e.raw(ctx, http.MethodGet, "/v"+e.api.ClientVersion()+"/info")
+	if err != nil {
+		return false, err
+	}
+	var info struct{ Rootless bool }
+	return info.Rootless, json.Unmarshal(body, &info)
+}
+
+// raw makes a call that the client has no method for, and gives the answer.
+func (e *Engine) raw(ctx context.Context, method, path string) ([]byte, error) {
 	host, err := client.ParseHostURL(e.ep.APIHost())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c, ok := e.api.(interface{ HTTPClient() *http.Client })
 	if !ok {
-		return fmt.Errorf("container %.12s cannot be set up", id)
+		return nil, errors.ErrUnsupported
 	}
 	hc := c.HTTPClient()
 	scheme, address := "http", host.Host
@@ -49,22 +70,22 @@ func (e *Engine) setUp(ctx context.Context, id string) error {
 	if host.Scheme != "tcp" && host.Scheme != "http" && host.Scheme != "https" {
 		address = client.DummyHost
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, scheme+"://"+address+"/v4.0.0/libpod/containers/"+id+"/init", nil)
+	request, err := http.NewRequestWithContext(ctx, method, scheme+"://"+address+path, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := hc.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode < 400 { // 304: it is already
-		return nil
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	if answer.StatusCode < 400 {
+		return body, err
 	}
 	var said struct{ Message string }
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
 	if json.Unmarshal(body, &said) != nil || said.Message == "" {
 		said.Message = answer.Status
 	}
-	return fmt.Errorf("setting up container %.12s: %s", id, said.Message)
+	return nil, errors.New(said.Message)
 }

@@ -52,3 +52,17 @@ func TestPodmanIsSetUpBeforeItIsAttachedTo(t *testing.T) {
 		}
 	}
 }
+
+// Podman calls itself rootless in a place of its own, and names the limits of
+// its kernel, which it may not set then.
+func TestRootlessPodman(t *testing.T) {
+	for _, rootless := range []bool{true, false} {
+		d, e := newFakeDaemon(t, "1.41")
+		d.handle("GET /info", reply(200, map[string]any{"Rootless": rootless, "CgroupVersion": "1", "MemoryLimit": true, "CpuCfsPeriod": true, "CpuCfsQuota": true, "CPUSet": true, "PidsLimit": true}))
+		d.handle("GET /version", reply(200, map[string]any{"Components": []any{map[string]any{"Name": "Podman Engine", "Version": "4.3.1"}}}))
+		f, err := e.Facts(t.Context())
+		if err != nil || f.Name != "Podman" || f.Rootless != rootless || (len(f.CannotLimit) == 4) != rootless {
+			t.Errorf("%+v, %v", f, err)
+		}
+	}
+}

@@ -49,6 +49,9 @@ func rules() []rule {
 			return fmt.Sprintf("the engine at %s finds no %s on its own machine: create it there; only what both machines have can be mounted", c.ep, c.m[1])
 		}},
 		{`invalid mount config for type "bind": (?:stat|lstat|mkdir) (\S.*): permission denied|error while creating mount source path '([^']+)': .*permission denied`, nil, func(c *ruleContext) string {
+			if c.rootless {
+				return fmt.Sprintf("the rootless engine at %s may not look into %s, since its user may not: let others pass the folders above it (chmod o+x), or work where that user may", c.ep, c.m[1]+c.m[2])
+			}
 			return fmt.Sprintf("the engine at %s may not look into %s: where it lies on NFS, root is squashed there; let others pass the folders above it (chmod o+x), or use a rootless engine of your own", c.ep, c.m[1]+c.m[2])
 		}},
 		{`port is already allocated|address already in use`, nil, func(c *ruleContext) string {
