@@ -10,6 +10,7 @@ import (
 
 	"crun.dev/crun/build/buildkit"
 	"crun.dev/crun/build/environment"
+	"crun.dev/crun/build/lock"
 	"crun.dev/crun/dockerfiles"
 )
 
@@ -44,8 +45,8 @@ type checkRequest struct {
 }
 
 // checkRequest asks for what the file names.
-func (p *Project) checkRequest() checkRequest {
-	request := p.checkLabel()
+func (p *Project) checkRequest(l *lock.Lock) checkRequest {
+	request := p.checkLabel(l)
 	request.Mode, request.Prefix = p.Options.CheckMode, p.Environment.EnvDir()
 	if request.Mode == "" {
 		request.Mode = CheckFull
@@ -54,7 +55,7 @@ func (p *Project) checkRequest() checkRequest {
 }
 
 // checkLabel is what an image keeps of it, for a check at a later time.
-func (p *Project) checkLabel() checkRequest {
+func (p *Project) checkLabel(l *lock.Lock) checkRequest {
 	request := checkRequest{Conda: []string{}, Pip: []string{}, Must: slices.Clone(p.Options.Check)}
 	add := func(list *[]string, name string) {
 		if name != "" && !slices.Contains(*list, name) {
@@ -64,9 +65,21 @@ func (p *Project) checkLabel() checkRequest {
 	for _, spec := range p.Environment.Conda {
 		add(&request.Conda, spec.Name)
 	}
+	nameless := false
 	for _, section := range p.Environment.Pip {
 		for _, r := range section.Requirements {
 			add(&request.Pip, r.Name)
+			switch r.Kind {
+			case environment.PipPath, environment.PipURL, environment.PipVCS, environment.PipEditable:
+				nameless = nameless || r.Name == ""
+			}
+		}
+	}
+	for _, d := range l.Pip {
+		// A folder, an address or a repository may stand in the file without the
+		// package's name, which the lock has.
+		if nameless && (d.URL != "" || d.Path != "") && !d.Editable {
+			add(&request.Pip, d.Name)
 		}
 	}
 	return request

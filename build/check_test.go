@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/build/lock"
 	"crun.dev/crun/dockerfiles"
 )
 
@@ -90,6 +93,33 @@ func TestCheckOfABuild(t *testing.T) {
 	}
 	if _, err := Build(t.Context(), solver{e}, e, Request{Project: open(t, file), WarningsAsErrors: true}); err != nil {
 		t.Errorf("without warnings: %v", err)
+	}
+}
+
+// TestCheckOfNameless holds that what a file names by its place alone is tried
+// under the name that the lock has for it.
+func TestCheckOfNameless(t *testing.T) {
+	l := &lock.Lock{Pip: []lock.Distribution{
+		{Name: "clip", URL: "git+https://git.example.org/lab/clip.git@3f2a1c9"},
+		{Name: "ftfy", Index: "pypi"},
+		{Name: "libs", Path: "libs"},
+		{Name: "train", Path: ".", Editable: true},
+	}}
+	for lines, want := range map[string][]string{
+		"[\"git+https://git.example.org/lab/clip.git\", tqdm]": {"tqdm", "clip", "libs"},
+		"[./libs, -e .]": {"clip", "libs"},
+		"[tqdm]":         {"tqdm"}, // and an address that tqdm asks for is tqdm's affair
+	} {
+		file := write(t, "name: x\nchannels: [conda-forge]\ndependencies:\n  - python=3.9\n  - pip\n  - pip: "+lines+"\n")
+		for path, text := range map[string]string{"libs/setup.py": "setup(name='libs')", "setup.py": "setup(name='train')"} {
+			path = filepath.Join(filepath.Dir(file), path)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(want, open(t, file).checkLabel(l).Pip); diff != "" {
+			t.Errorf("%s: %s", lines, diff)
+		}
 	}
 }
 

@@ -80,7 +80,7 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 	image := dockerfiles.Image{
 		Base: from(l.Base), ToolboxBase: p.Options.ToolboxBase, User: l.Base.User,
 		EnvDir: env.EnvDir(), EnvName: env.Name, CondaCommand: len(l.Miniconda) > 0,
-		Check:       encode(p.checkRequest()),
+		Check:       encode(p.checkRequest(l)),
 		Lock:        l.Marshal(),
 		CacheDomain: p.Options.CacheDomain,
 	}
@@ -139,7 +139,7 @@ func (p *Project) image(l *lock.Lock) dockerfiles.Image {
 		{Name: LabelEnv, Value: env.Name},
 		{Name: LabelPython, Value: l.Python},
 		{Name: LabelPlatform, Value: l.Platform},
-		{Name: LabelCheck, Value: line(p.checkLabel())},
+		{Name: LabelCheck, Value: line(p.checkLabel(l))},
 	}
 	if torch := version(l.Conda, l.Pip, "pytorch", "torch"); torch != "" {
 		image.Labels = append(image.Labels, dockerfiles.Pair{Name: LabelTorch, Value: torch})
