@@ -34,7 +34,8 @@ const maxOutput = 2 << 10
 // Version is the format of a Message. New fields do not change it.
 const Version = 1
 
-// Message is what is told. Times are UTC, sizes bytes.
+// Message is what is told. Times are UTC, sizes bytes. Each field is in each
+// message, so that a template may name it: "" and 0 where there is nothing to say.
 type Message struct {
 	Version     int       `json:"version"`
 	Event       string    `json:"event"` // "end"
@@ -43,19 +44,19 @@ type Message struct {
 	ID          string    `json:"id"`
 	Host        string    `json:"host"`
 	User        string    `json:"user"`
-	Project     string    `json:"project,omitempty"`
+	Project     string    `json:"project"`
 	Profile     string    `json:"profile"`
 	Image       string    `json:"image"`
 	Command     []string  `json:"command"`
 	Cause       string    `json:"cause"` // as crun ps shows it: done, exit 3, out of memory, time limit, SIGKILL, lost
 	Failed      bool      `json:"failed"`
 	ExitCode    *int      `json:"exit_code"`
-	Signal      string    `json:"signal,omitempty"`
+	Signal      string    `json:"signal"`
 	Started     time.Time `json:"started"`
 	Finished    time.Time `json:"finished"`
 	Seconds     float64   `json:"seconds"`
-	MemoryPeak  int64     `json:"memory_peak,omitempty"`
-	MemoryLimit int64     `json:"memory_limit,omitempty"`
+	MemoryPeak  int64     `json:"memory_peak"`
+	MemoryLimit int64     `json:"memory_limit"`
 	Attempts    int       `json:"attempts"` // 1 for a run that was not started again
 }
 
@@ -77,6 +78,51 @@ func ParseBody(text string) (*template.Template, error) {
 		data, err := json.Marshal(v)
 		return string(data), err
 	}}).Parse(text)
+}
+
+// CheckBody says what is wrong with a template: a field that no message has, or
+// what begins as JSON and is none when the sentence has quotes in it.
+func CheckBody(text string) error {
+	if _, err := ParseBody(text); err != nil {
+		return fmt.Errorf("is no template: %w", err)
+	}
+	data, err := json.Marshal(Message{Text: "run \"night\"\nended", Command: []string{"python", "train.py"}})
+	if err != nil {
+		return err
+	}
+	body, err := fill(text, data)
+	if err != nil {
+		var failed template.ExecError
+		if errors.As(err, &failed) {
+			err = failed.Err
+		}
+		return fmt.Errorf("cannot be filled: %w; the fields are those of docs/notify.md, such as {{json .text}}", err)
+	}
+	if first := bytes.TrimSpace(body); len(first) > 0 && (first[0] == '{' || first[0] == '[') && !json.Valid(first) {
+		return errors.New("makes no JSON of a sentence that has quotes in it; write {{json .text}}, which brings its own quotes, in the place of \"{{.text}}\"")
+	}
+	return nil
+}
+
+// refusal gives what a chat's server says in an answer that HTTP calls a good
+// one: errcode of WeCom and DingTalk, code of Feishu, both 0 for success
+// (https://developer.work.weixin.qq.com/document/path/91770,
+// https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot); "" for none.
+func refusal(body []byte) string {
+	var said struct {
+		Errcode, Code *int
+		Errmsg, Msg   string
+	}
+	if json.Unmarshal(body, &said) != nil {
+		return ""
+	}
+	switch {
+	case said.Errcode != nil && *said.Errcode != 0:
+		return fmt.Sprintf("errcode %d: %s", *said.Errcode, said.Errmsg)
+	case said.Code != nil && *said.Code != 0 && *said.Code != http.StatusOK && said.Msg != "":
+		return fmt.Sprintf("code %d: %s", *said.Code, said.Msg)
+	}
+	return ""
 }
 
 // Send tells the target. The error says what failed, and has no part of the
@@ -147,11 +193,14 @@ func post(ctx context.Context, t Target, data []byte) error {
 		return fmt.Errorf("notify.webhook at %s: %w", where.Host, err)
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode/100 == 2 {
-		return nil
-	}
 	var said bounded
 	_, _ = io.Copy(&said, io.LimitReader(answer.Body, maxOutput)) // for the message alone
+	if answer.StatusCode/100 == 2 {
+		if why := refusal(said.data); why != "" {
+			return fmt.Errorf("notify.webhook at %s answers %s", where.Host, strings.ToValidUTF8(why, "?"))
+		}
+		return nil
+	}
 	return fmt.Errorf("notify.webhook at %s answers %s%s", where.Host, answer.Status, said.tail())
 }
 

@@ -65,13 +65,14 @@ func TestCommandThatHangs(t *testing.T) {
 
 func TestWebhook(t *testing.T) {
 	var body, kind string
+	answer := "said the server"
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, _ := io.ReadAll(r.Body)
 		body, kind = string(data), r.Header.Get("Content-Type")
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
-		io.WriteString(w, "said the server")
+		io.WriteString(w, answer)
 	}))
 	defer server.Close()
 	target := Target{Webhook: server.URL + "/hook/S3CRET?key=S3CRET"}
@@ -89,6 +90,26 @@ func TestWebhook(t *testing.T) {
 	if want := `{"msg_type":"text","content":{"text":"run night ended with \"exit code 3\"\nafter 2 h"}}`; body != want {
 		t.Errorf("%s, want %s", body, want)
 	}
+	target.Body = "{{.signal}}{{.project}}{{.memory_peak}}" // nothing of which is known here
+	if err := Send(t.Context(), target, message()); err != nil {
+		t.Error(err)
+	}
+	// What chats answer, with a status of 200.
+	for text, want := range map[string]string{
+		`{"errcode":0,"errmsg":"ok"}`: "",
+		`{"StatusCode":0,"StatusMessage":"success","code":0,"data":{},"msg":"success"}`: "",
+		`{"code":200,"msg":"ok"}`: "",
+		`{"code":"x"}`:            "",
+		`ok`:                      "",
+		`{"errcode":93000,"errmsg":"invalid webhook url"}`:                                      "answers errcode 93000: invalid webhook url",
+		`{"code":19001,"data":{},"msg":"param invalid: incoming webhook access token invalid"}`: "answers code 19001: param invalid",
+	} {
+		answer = text
+		if err := Send(t.Context(), target, message()); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	answer = "said the server"
 	for _, status = range []int{http.StatusNotFound, http.StatusFound} {
 		err := Send(t.Context(), target, message())
 		if err == nil || !strings.Contains(err.Error(), "answers") {

@@ -29,10 +29,7 @@ func (r *reader) notifyCommand(path string, node *yaml.Node) {
 }
 
 func checkBody(text string) error {
-	if _, err := notify.ParseBody(text); err != nil {
-		return fmt.Errorf("is no template: %v", err)
-	}
-	return nil
+	return notify.CheckBody(text)
 }
 
 func checkOn(text string) error {

@@ -21,6 +21,9 @@ func TestNotify(t *testing.T) {
 		{user: "notify: {command: []}", mode: 0o600, want: "is empty"},
 		{user: "notify: {on: sometimes}", mode: 0o600, want: "allowed are always and failure"},
 		{user: "notify: {body: \"{{.text\"}", mode: 0o600, want: "is no template"},
+		{user: "notify: {body: \"{{json .colour}}\"}", mode: 0o600, want: "no entry for key \"colour\""},
+		{user: "notify: {body: '{\"text\": \"{{.text}}\"}'}", mode: 0o600, want: "makes no JSON of a sentence that has quotes in it"},
+		{user: "notify: {webhook: \"https://example.org/S3CRET\", body: '{{.run}}: {{.signal}} {{.project}}'}", mode: 0o600},
 		{user: "notify: {mail: ann}", mode: 0o600, want: "unknown key"},
 		{system: "notify: {command: [/bin/true]}", mode: 0o600, want: "is for a user's own"},
 	} {
