@@ -59,6 +59,9 @@ type Owner struct {
 	Ready func() error
 	// Started is called once the command runs.
 	Started func()
+	// Noted is called with what whoever follows the run should know while it
+	// goes on. It is among the state's warnings at the end.
+	Noted func(text string)
 	// Ended is called once the container is removed and the state written, or
 	// the removal failed; what is left to do then may take a while.
 	Ended func(record.State)

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -61,6 +62,11 @@ func (o *Owner) watchTmpdir(ctx context.Context, id string) *tmpdirWatch {
 			case used >= size/10*9 && w.nearly == 0:
 				w.nearly = used
 				o.event("tmpdir nearly full", attrs)
+				text := o.nearlyFull(used)
+				o.log.Gap(0, text)
+				if o.Noted != nil {
+					o.Noted(text)
+				}
 			}
 		}
 	}()
@@ -87,9 +93,15 @@ func (o *Owner) seen(w *tmpdirWatch) {
 	if w.over > 0 {
 		o.state.TmpdirUsed = w.over
 	} else if w.nearly > 0 {
-		o.warn(fmt.Errorf("the run's tmpdir took %s of its %s on disk; at that the run would have been ended: more is --tmpdir SIZE,disk",
-			plan.FormatBytes(w.nearly), plan.FormatBytes(o.plan.ScratchSize)))
+		o.warn(errors.New(o.nearlyFull(w.nearly)))
 	}
+}
+
+// nearlyFull is what is said of a tmpdir while there is time to do something.
+func (o *Owner) nearlyFull(used int64) string {
+	size := plan.FormatBytes(o.plan.ScratchSize)
+	return fmt.Sprintf("the run's tmpdir has %s of its %s on disk; above %s the run is ended: remove what is not needed, more is --tmpdir SIZE,disk",
+		plan.FormatBytes(used), size, size)
 }
 
 // DiskUse is what the files below folder take of their disk, in bytes, each

@@ -83,10 +83,17 @@ func TestTmpdirOnDisk(t *testing.T) {
 				}
 				return c.code
 			}))
+			var noted []string
+			f.owner.Noted = func(text string) { noted = append(noted, text) }
 			if err := f.owner.Start(t.Context(), nil, nil); err != nil {
 				t.Fatal(err)
 			}
 			s := f.state()
+			if c.nearly && (len(noted) != 1 || noted[0] != s.Warnings[0] || !strings.Contains(noted[0], " on disk; above 1 MiB the run is ended")) {
+				t.Errorf("it noted %q", noted)
+			} else if !c.nearly && noted != nil {
+				t.Errorf("it noted %q", noted)
+			}
 			if *s.ExitCode != c.code || (s.TmpdirUsed > 0) != c.over || (len(s.Warnings) > 0) != c.nearly {
 				t.Errorf("state %+v", s)
 			}

@@ -44,6 +44,7 @@ type Request struct {
 const (
 	Created   = "created"   // the container is there; attach, and say go
 	Started   = "started"   // the command runs, or runs on under a new monitor
+	Noted     = "noted"     // something that whoever follows should know now; see Warnings
 	Ended     = "ended"     // the run is over and its container removed; see State
 	Abandoned = "abandoned" // given up before the start: nothing is left
 	Failed    = "failed"    // the monitor could not do its work; see Error

@@ -46,6 +46,8 @@ type Foreground struct {
 	Send func(signal string) error
 	// Warn prints a failure that does not end the following.
 	Warn func(error)
+	// Noted prints what should be known while the run goes on; nil prints none.
+	Noted func(text string)
 
 	interrupts launch.Interrupts
 	messages   <-chan Message // nil while the record alone tells
@@ -71,6 +73,10 @@ func (f *Foreground) Follow(ctx context.Context) (record.State, error) {
 			switch {
 			case ok && m.What == Ended:
 				return f.over(m.State)
+			case ok && m.What == Noted && f.Noted != nil:
+				for _, text := range m.Warnings {
+					f.Noted(text)
+				}
 			case !ok:
 				f.alone(nil)
 			case m.What == Failed:

@@ -64,6 +64,7 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 		Retry:   time.Second,
 		Linger:  s.Linger,
 		Started: func() { s.send(Message{What: Started}) },
+		Noted:   func(text string) { s.send(Message{What: Noted, Warnings: []string{text}}) },
 		Ended: func(state record.State) {
 			ended()
 			s.send(Message{What: Ended, State: &state})

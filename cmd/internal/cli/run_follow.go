@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"crun.dev/crun/run/launch"
@@ -21,6 +22,10 @@ func (f *foreground) follow(ctx context.Context, container string) error {
 			return launch.Signal(ctx, f.job.engine, f.record, container, "crun run", signal)
 		},
 		Warn: func(err error) { f.app.warn(err.Error()) },
+		Noted: func(text string) {
+			f.app.warn(text)
+			f.noted = append(f.noted, text)
+		},
 	}
 	state, err := follow.Follow(ctx)
 	f.session.Close()
@@ -52,7 +57,9 @@ func (f *foreground) leave(code int) error {
 
 // ended says how the run ended, and gives its exit code.
 func (f *foreground) ended(s *record.State) error {
-	f.app.sayEnd(f.record, f.job.plan, s, f.warned)
+	said := *s
+	said.Warnings = slices.DeleteFunc(slices.Clone(s.Warnings), func(w string) bool { return slices.Contains(f.noted, w) })
+	f.app.sayEnd(f.record, f.job.plan, &said, f.warned)
 	if code := exitCodeOf(s); code != 0 {
 		return &exitError{code: code}
 	}

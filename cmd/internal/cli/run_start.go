@@ -68,7 +68,8 @@ type foreground struct {
 	client  *monitor.Client
 	signals chan os.Signal
 	session *launch.Session
-	warned  int // how many of the record's warnings have been said
+	warned  int      // how many of the record's warnings have been said
+	noted   []string // those that were said while it went on
 }
 
 func (f *foreground) run(ctx context.Context) error {
