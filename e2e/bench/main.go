@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,10 +18,11 @@ func main() {
 	project := flag.String("project", "examples", "the repository whose environment is built and run")
 	pairs := flag.Int("pairs", 20, "pairs of runs for each comparison")
 	only := flag.String("edit", "", "measure this edit and nothing else: \"cold\", \"nothing\", \"one pip line\", \"one conda line\", \"one heavy package\"")
+	rows := flag.String("rows", "", "measure these rows, with commas between, and nothing else: "+strings.Join(rowNames(), ", "))
 	big := flag.Bool("large", false, "measure one large environment, from a real index, and nothing else")
 	flag.Parse()
 	*crun, _ = filepath.Abs(*crun)
-	run := func() error { return bench(*crun, *project, *pairs) }
+	run := func() error { return bench(*crun, *project, *rows, *pairs) }
 	if *only != "" {
 		run = func() error { return edits(*crun, *only) }
 	}
@@ -32,7 +35,29 @@ func main() {
 	}
 }
 
-func bench(crun, project string, pairs int) error {
+// measurements are the rows of the table, in its order.
+var measurements = []struct {
+	name    string
+	measure func(*suite) error
+}{
+	{"version", (*suite).startup}, {"run", (*suite).run}, {"threads", (*suite).threads}, {"build", (*suite).noopBuild},
+}
+
+func rowNames() (names []string) {
+	for _, m := range measurements {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// bench measures the named rows, or all and the builds behind them.
+func bench(crun, project, rows string, pairs int) error {
+	wanted := strings.FieldsFunc(rows, func(r rune) bool { return r == ',' })
+	for _, name := range wanted {
+		if !slices.Contains(rowNames(), name) {
+			return fmt.Errorf("-rows has %q; there are %s", name, strings.Join(rowNames(), ", "))
+		}
+	}
 	project, err := filepath.Abs(project)
 	if err != nil {
 		return err
@@ -44,10 +69,16 @@ func bench(crun, project string, pairs int) error {
 	b := &suite{crun: crun, project: project, image: image, pairs: pairs}
 	fmt.Println("| what | crun | beside it | ratio, median (lowest to highest) | aim |")
 	fmt.Println("| --- | --- | --- | --- | --- |")
-	for _, measure := range []func() error{b.startup, b.run, b.threads, b.noopBuild} {
-		if err := measure(); err != nil {
+	for _, m := range measurements {
+		if len(wanted) > 0 && !slices.Contains(wanted, m.name) {
+			continue
+		}
+		if err := m.measure(b); err != nil {
 			return err
 		}
+	}
+	if len(wanted) > 0 {
+		return nil
 	}
 	return edits(crun, "")
 }

@@ -131,11 +131,28 @@ type File struct {
 	UID  int
 	GID  int
 	Data []byte
+
+	// Name, where it is not "", names content that is the same in every File of
+	// this name, so that it can be kept and given to many containers. Load gives
+	// it, in place of Data.
+	Name string
+	Load func() ([]byte, error)
+}
+
+// Content gives what is in the file.
+func (f *File) Content() ([]byte, error) {
+	if f.Load != nil {
+		return f.Load()
+	}
+	return f.Data, nil
 }
 
 // AttachOptions says what to connect.
 type AttachOptions struct {
 	Stdin bool // the caller writes to the command's stdin
+	// TTY says that the container has a terminal. The caller knows it from the
+	// plan, and the engine need not be asked.
+	TTY bool
 	// DetachKeys are those that the caller heeds on a terminal: an engine has
 	// keys of its own otherwise. "" leaves it those.
 	DetachKeys string

@@ -208,13 +208,19 @@ func TestShare(t *testing.T) {
 		if data, err := os.ReadFile(filepath.Join(dir, "init")); err != nil || string(data) != "program" {
 			t.Errorf("init: %q, %v", data, err)
 		}
+		// The file is other runs' too, and must not be written to from inside.
+		if !slices.ContainsFunc(p.Plan.Spec.Mounts, func(m specs.Mount) bool {
+			return m.Destination == inside.InitPath && m.Source == filepath.Join(dir, "init") && slices.Contains(m.Options, "ro")
+		}) {
+			t.Errorf("init is not mounted read-only: %v", p.Plan.Spec.Mounts)
+		}
 		os.WriteFile(filepath.Join(dir, "report.json"), []byte(`{"version":1,"reason":"signaled","exit_code":143,"signal":"SIGTERM"}`), 0o600)
 		// What is no plain file is not read, and holds nobody up.
 		syscall.Mkfifo(filepath.Join(dir, "limits.json"), 0o600)
 		return 143
 	})
 	f.owner.Share = true
-	files := []engine.File{{Path: inside.InitPath, Mode: 0o755, Data: []byte("program")}}
+	files := []engine.File{{Path: inside.InitPath, Mode: 0o755, Name: "init-test", Load: func() ([]byte, error) { return []byte("program"), nil }}}
 	if err := f.owner.Start(t.Context(), nil, files); err != nil {
 		t.Fatal(err)
 	}

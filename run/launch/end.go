@@ -160,18 +160,21 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 		container      engine.State
 		limits, report []byte
 		stateErr       error
+		kept           [2]error
 		all            sync.WaitGroup
 	)
 	all.Go(func() { container, stateErr = o.Engine.State(ctx, id) })
-	read := func(path string, to *[]byte) {
-		if _, err := os.Lstat(ShareDir(o.Record.Dir())); err == nil {
+	_, err := os.Lstat(ShareDir(o.Record.Dir()))
+	read := func(path, name string, to *[]byte, kept *error) {
+		if err == nil {
 			*to = o.shared(path)
-			return
+		} else {
+			*to, _ = o.Engine.ReadFile(ctx, id, path)
 		}
-		all.Go(func() { *to, _ = o.Engine.ReadFile(ctx, id, path) })
+		*kept = o.keep(name, *to)
 	}
-	read(inside.LimitsPath, &limits)
-	read(inside.ReportPath, &report)
+	all.Go(func() { read(inside.LimitsPath, record.LimitsFile, &limits, &kept[0]) })
+	all.Go(func() { read(inside.ReportPath, record.ReportFile, &report, &kept[1]) })
 	all.Wait()
 
 	s := &o.state
@@ -188,11 +191,7 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	if memory := o.plan.Spec.Linux.Resources.Memory; memory != nil && memory.Limit != nil {
 		s.MemoryLimit = *memory.Limit
 	}
-	kept := make([]error, 2)
-	all.Go(func() { kept[0] = o.keep(record.LimitsFile, limits) })
-	all.Go(func() { kept[1] = o.keep(record.ReportFile, report) })
-	all.Wait()
-	if err := errors.Join(kept...); err != nil {
+	if err := errors.Join(kept[:]...); err != nil {
 		o.warn(err)
 	}
 	var r inside.Report
@@ -202,10 +201,11 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 		}
 		// Init itself was ended. SIGKILL can do that at any time; another
 		// signal only before init listens, and then Go's runtime, which cannot
-		// die of it as PID 1, exits with 2.
+		// die of it as PID 1, exits with 2, but not before its other threads had
+		// time to go on: the limits may be there.
 		if code == 128+9 {
 			s.Signal = "SIGKILL"
-		} else if sent := o.lastSignal(); code == 2 && limits == nil && sent != "" {
+		} else if sent := o.lastSignal(); code == 2 && sent != "" && s.Finished.Sub(s.Started) < earlyEnd {
 			early := 128 + int(unix.SignalNum(sent))
 			s.Signal, s.ExitCode = sent, &early
 			s.Message = sent + " came before the command was started"
@@ -214,6 +214,10 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	}
 	o.readReport(&r)
 }
+
+// earlyEnd bounds how long a run may have lasted of which a signal came before
+// init listened.
+const earlyEnd = 10 * time.Second
 
 // lastSignal names the last signal that crun has sent to the run, or "".
 func (o *Owner) lastSignal() (name string) {

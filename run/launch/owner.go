@@ -168,11 +168,13 @@ func (o *Owner) start(ctx context.Context, secrets map[string]string, files []en
 		o.state.Boot = o.Boot
 	}
 	o.state.Warnings = append(o.state.Warnings, warnings...)
-	if err := o.Record.SetState(o.state); err != nil {
-		return nil, err
-	}
+	written, state := make(chan error, 1), o.state
+	go func() { written <- o.Record.SetState(state) }()
 	c, err := o.attach(ctx, id)
-	if err != nil {
+	if err = errors.Join(<-written, err); err != nil {
+		if c != nil {
+			c.close()
+		}
 		return nil, err
 	}
 	defer func() {
@@ -208,7 +210,7 @@ func (o *Owner) started(at time.Time) {
 // attach connects the log, the wait and the events, in time for a start.
 func (o *Owner) attach(ctx context.Context, id string) (*connection, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	stream, err := o.Engine.Attach(ctx, id, engine.AttachOptions{})
+	stream, err := o.Engine.Attach(ctx, id, engine.AttachOptions{TTY: o.plan.Spec.Process.Terminal})
 	if err != nil {
 		cancel()
 		return nil, err

@@ -59,7 +59,7 @@ func ParseDetachKeys(keys string) error {
 
 // Attach connects to a container that has not been started.
 func Attach(ctx context.Context, opts SessionOptions) (*Session, error) {
-	stream, err := opts.Engine.Attach(ctx, opts.Container, engine.AttachOptions{Stdin: opts.Stdin != nil, DetachKeys: opts.DetachKeys})
+	stream, err := opts.Engine.Attach(ctx, opts.Container, engine.AttachOptions{Stdin: opts.Stdin != nil, TTY: opts.TTY, DetachKeys: opts.DetachKeys})
 	if err != nil {
 		return nil, err
 	}

@@ -39,15 +39,26 @@ func (o *Owner) share(files []engine.File) (*plan.Plan, error) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		return nil, err
 	}
+	mounts := []specs.Mount{{Destination: inside.Dir, Source: dir, Type: "bind", Options: []string{"rbind", "rprivate", "rw"}}}
 	for _, file := range files {
 		name, ok := strings.CutPrefix(path.Clean(file.Path), inside.Dir+"/")
 		if !ok || strings.Contains(name, "/") {
 			return nil, fmt.Errorf("file %s is not in %s", file.Path, inside.Dir)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), file.Data, os.FileMode(file.Mode)); err != nil {
+		at := filepath.Join(dir, name)
+		if file.Name != "" && o.Record.Link(file.Name, file.Load, at) == nil {
+			// The file is that of other runs too.
+			mounts = append(mounts, specs.Mount{Destination: file.Path, Source: at, Type: "bind", Options: []string{"rbind", "rprivate", "ro"}})
+			continue
+		}
+		data, err := file.Content()
+		if err != nil {
 			return nil, err
 		}
-		if err := os.Chmod(filepath.Join(dir, name), os.FileMode(file.Mode)); err != nil {
+		if err := os.WriteFile(at, data, os.FileMode(file.Mode)); err != nil {
+			return nil, err
+		}
+		if err := os.Chmod(at, os.FileMode(file.Mode)); err != nil {
 			return nil, err
 		}
 	}
@@ -55,9 +66,7 @@ func (o *Owner) share(files []engine.File) (*plan.Plan, error) {
 	process := *p.Spec.Process
 	process.Args = inside.Command(process.Args)
 	p.Spec.Process = &process
-	p.Spec.Mounts = append(slices.Clone(p.Spec.Mounts), specs.Mount{
-		Destination: inside.Dir, Source: dir, Type: "bind", Options: []string{"rbind", "rprivate", "rw"},
-	})
+	p.Spec.Mounts = slices.Concat(p.Spec.Mounts, mounts)
 	return &p, nil
 }
 

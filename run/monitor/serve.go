@@ -49,8 +49,6 @@ type Server struct {
 
 // Serve owns the run with this id until its record is complete.
 func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
-	// A monitor lives as long as its run and is to stay small.
-	debug.SetGCPercent(25)
 	if err := s.inherit(); err != nil {
 		return err
 	}
@@ -59,12 +57,15 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 	alive, ended := context.WithCancel(ctx)
 	defer ended()
 	owner := &launch.Owner{
-		Boot:    boot(),
-		Log:     record.DefaultLogLimits,
-		Retry:   time.Second,
-		Linger:  s.Linger,
-		Started: func() { s.send(Message{What: Started}) },
-		Noted:   func(text string) { s.send(Message{What: Noted, Warnings: []string{text}}) },
+		Boot:   boot(),
+		Log:    record.DefaultLogLimits,
+		Retry:  time.Second,
+		Linger: s.Linger,
+		Started: func() {
+			s.send(Message{What: Started})
+			time.AfterFunc(shrinkAfter, shrink)
+		},
+		Noted: func(text string) { s.send(Message{What: Noted, Warnings: []string{text}}) },
 		Ended: func(state record.State) {
 			ended()
 			s.send(Message{What: Ended, State: &state})
@@ -90,6 +91,17 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 		}
 	}
 	return err
+}
+
+// shrinkAfter is how long a run goes on before its monitor gives memory back:
+// one that is over by then ends sooner without.
+const shrinkAfter = 2 * time.Second
+
+// shrink makes a monitor small, which lives as long as its run: what the start
+// took is given back, and little is taken from here on.
+func shrink() {
+	debug.SetGCPercent(25)
+	debug.FreeOSMemory()
 }
 
 // boot names the boot of this machine, or gives "".
@@ -171,6 +183,8 @@ func (s *Server) start(ctx context.Context, id string, owner *launch.Owner, line
 	if owner.Record, err = s.Store.Open(id); err != nil {
 		return s.fail(err)
 	}
+	synced := make(chan error, 1)
+	go func() { synced <- s.Store.Sync() }()
 	state, err := owner.Record.State()
 	if err != nil {
 		return s.fail(err)
@@ -200,6 +214,10 @@ func (s *Server) start(ctx context.Context, id string, owner *launch.Owner, line
 			listen()
 		}
 		return err
+	}
+	// What is made for a run is found by its record, after a power cut too.
+	if err := <-synced; err != nil {
+		return s.fail(owner.Fail(err))
 	}
 	err = owner.Start(ctx, request.Secrets, files)
 	if errors.Is(err, launch.ErrAbandoned) {

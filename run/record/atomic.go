@@ -49,12 +49,42 @@ func (f *files) replace(path string, data []byte, durable bool) error {
 
 // write makes path anew with data, and syncs it.
 func (f *files) write(path string, data []byte) error {
-	if err := f.step("create " + filepath.Base(path)); err != nil {
+	file, err := f.begin(path, data)
+	if err != nil {
 		return err
+	}
+	return errors.Join(f.sync(path, file), file.Close())
+}
+
+// writeBoth is write of two files, which go to the disk together.
+func (f *files) writeBoth(path string, data []byte, path2 string, data2 []byte) error {
+	file, err := f.begin(path, data)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	file2, err := f.begin(path2, data2)
+	if err != nil {
+		return err
+	}
+	defer file2.Close()
+	if err := f.step("sync " + filepath.Base(path)); err != nil {
+		return err
+	}
+	synced := make(chan error, 1)
+	go func() { synced <- file.Sync() }()
+	err = f.sync(path2, file2)
+	return errors.Join(<-synced, err)
+}
+
+// begin makes path anew with data that is not on the disk yet.
+func (f *files) begin(path string, data []byte) (*os.File, error) {
+	if err := f.step("create " + filepath.Base(path)); err != nil {
+		return nil, err
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	half := len(data) / 2
 	_, err = file.Write(data[:half])
@@ -64,13 +94,17 @@ func (f *files) write(path string, data []byte) error {
 	if err == nil {
 		_, err = file.Write(data[half:])
 	}
-	if err == nil {
-		err = f.step("sync " + filepath.Base(path))
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
-	if err == nil {
-		err = file.Sync()
+	return file, nil
+}
+
+func (f *files) sync(path string, file *os.File) error {
+	if err := f.step("sync " + filepath.Base(path)); err != nil {
+		return err
 	}
-	return errors.Join(err, file.Close())
+	return file.Sync()
 }
 
 func (f *files) rename(from, to string) error {

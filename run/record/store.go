@@ -92,10 +92,7 @@ func (s *Store) commit(p *plan.Plan, state State) (*Record, error) {
 		return fail(err)
 	}
 	dir := s.reserved(p.ID)
-	if err := s.files.write(filepath.Join(dir, "plan.json"), append(planJSON, '\n')); err != nil {
-		return fail(err)
-	}
-	if err := s.files.write(filepath.Join(dir, "state.json"), append(stateJSON, '\n')); err != nil {
+	if err := s.files.writeBoth(filepath.Join(dir, "plan.json"), append(planJSON, '\n'), filepath.Join(dir, "state.json"), append(stateJSON, '\n')); err != nil {
 		return fail(err)
 	}
 	if err := s.files.makeSpares(dir); err != nil {
@@ -118,10 +115,16 @@ func (s *Store) commit(p *plan.Plan, state State) (*Record, error) {
 	if err := s.files.rename(dir, filepath.Join(s.dir, p.ID)); err != nil {
 		return fail(err)
 	}
-	if err := s.files.syncDir(s.dir); err != nil {
-		return fail(err)
-	}
 	return s.record(p.ID), nil
+}
+
+// Sync puts on the disk what Commit has made: until then a power cut may take
+// it back, as a whole. Nothing is to be made for a run before.
+func (s *Store) Sync() error {
+	if err := s.files.syncDir(s.dir); err != nil {
+		return fmt.Errorf("making the record of a run: %w", err)
+	}
+	return nil
 }
 
 // Discard removes a reserved place, or a record that a Commit made in this
@@ -133,13 +136,18 @@ func (s *Store) Discard(id string) {
 	}
 }
 
-// Create is Reserve and Commit.
+// Create is Reserve, Commit and Sync.
 func (s *Store) Create(p *plan.Plan, state State) (*Record, *Lock, error) {
 	_, lock, err := s.Reserve(p.ID)
 	if err != nil {
 		return nil, nil, err
 	}
 	r, err := s.Commit(p, state)
+	if err == nil {
+		if err = s.Sync(); err != nil {
+			s.Discard(p.ID)
+		}
+	}
 	if err != nil {
 		lock.Unlock()
 		return nil, nil, err

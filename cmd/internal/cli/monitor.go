@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -53,17 +54,27 @@ func newMonitorCmd(app *App) *cobra.Command {
 // initFiles are what every container is given: init and what it has to check.
 // The folder is the run's own, since init writes its report there.
 func initFiles(p *plan.Plan, arch string) ([]engine.File, error) {
-	program, err := binary.Init(arch)
-	if err != nil {
-		return nil, err
-	}
 	expect, err := json.Marshal(inside.Expect(p))
 	if err != nil {
 		return nil, err
 	}
 	uid, gid := int(p.Spec.Process.User.UID), int(p.Spec.Process.User.GID)
 	return []engine.File{
-		{Path: inside.InitPath, Mode: 0o755, UID: uid, GID: gid, Data: program},
+		{Path: inside.InitPath, Mode: 0o755, UID: uid, GID: gid, Name: initName(arch), Load: func() ([]byte, error) { return binary.Init(arch) }},
 		{Path: inside.ExpectPath, Mode: 0o644, UID: uid, GID: gid, Data: expect},
 	}, nil
+}
+
+// initName names the init that is in this program, or is "" where that cannot
+// be told.
+func initName(arch string) string {
+	info, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return ""
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("init-%s-%x-%x-%x-%x", arch, stat.Dev, stat.Ino, info.Size(), info.ModTime().UnixNano())
 }

@@ -177,7 +177,7 @@ func TestRealTerminal(t *testing.T) {
 	if err := e.Resize(t.Context(), id, 80, 24); !errors.Is(err, engine.ErrNotRunning) {
 		t.Errorf("a size before the start: %v", err)
 	}
-	stream, err := e.Attach(t.Context(), id, engine.AttachOptions{Stdin: true})
+	stream, err := e.Attach(t.Context(), id, engine.AttachOptions{Stdin: true, TTY: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,11 +47,15 @@ func archive(files []engine.File, p *plan.Plan) ([]byte, error) {
 				return nil, fmt.Errorf("packing %s: %w", inside.Dir, err)
 			}
 		}
+		data, err := f.Content()
+		if err != nil {
+			return nil, err
+		}
 		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: tarName(name), Mode: f.Mode & 0o7777,
-			Uid: f.UID, Gid: f.GID, Size: int64(len(f.Data)), ModTime: time.Unix(0, 0)}); err != nil {
+			Uid: f.UID, Gid: f.GID, Size: int64(len(data)), ModTime: time.Unix(0, 0)}); err != nil {
 			return nil, fmt.Errorf("packing %s: %w", f.Path, err)
 		}
-		if _, err := w.Write(f.Data); err != nil {
+		if _, err := w.Write(data); err != nil {
 			return nil, fmt.Errorf("packing %s: %w", f.Path, err)
 		}
 	}

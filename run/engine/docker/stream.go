@@ -20,15 +20,11 @@ func (e *Engine) Attach(ctx context.Context, id string, opts engine.AttachOption
 	if err := e.connect(ctx); err != nil {
 		return nil, err
 	}
-	tty, err := e.terminal(ctx, id)
-	if err != nil {
-		return nil, err
-	}
 	conn, err := e.attach(ctx, id, container.AttachOptions{Stream: true, Stdin: opts.Stdin, Stdout: true, Stderr: true, DetachKeys: opts.DetachKeys})
 	if err != nil {
 		return nil, e.explain(err, subject{container: id, plan: e.planOf(id)})
 	}
-	return &attached{conn: conn, tty: tty}, nil
+	return &attached{conn: conn, tty: opts.TTY}, nil
 }
 
 // attach ends with ctx. The client heeds it while it dials alone: an engine that

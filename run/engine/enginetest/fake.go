@@ -206,7 +206,12 @@ func (f *Fake) Create(ctx context.Context, p *plan.Plan, secrets map[string]stri
 		killed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	for _, file := range files {
-		c.files[file.Path] = file.Data
+		data, err := file.Content()
+		if err != nil {
+			f.mu.Unlock()
+			return "", nil, err
+		}
+		c.files[file.Path] = data
 	}
 	if f.containers == nil {
 		f.containers = make(map[string]*container)
