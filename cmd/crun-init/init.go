@@ -67,6 +67,8 @@ type initProcess struct {
 	limits      inside.Limits // before the command
 	differences []inside.Difference
 	early       []inside.EarlySignal
+	sampler     *inside.Sampler // nil before the first look
+	samples     int             // looks up to now
 }
 
 // readExpectation reads what crun has put there. None is no error: found is

@@ -48,8 +48,12 @@ func (n *initProcess) supervise(path string, args []string) int {
 		look = time.After(lookTimes[0])
 	}
 	looked := 0
+	tick := time.NewTicker(samplePeriod)
+	defer tick.Stop()
 	for {
 		select {
+		case now := <-tick.C:
+			n.sample(now)
 		case <-look:
 			look = nil
 			if looked++; !n.lookBehindEntrypoint(pid) && looked < len(lookTimes) {
@@ -75,6 +79,22 @@ func (n *initProcess) supervise(path string, args []string) int {
 			c.killAll()
 		}
 	}
+}
+
+// samplePeriod is how often the run's places are looked at; the rest is at each
+// fourth look.
+const samplePeriod = 250 * time.Millisecond
+
+// sample notes how the run stands now.
+func (n *initProcess) sample(now time.Time) {
+	if n.sampler == nil {
+		n.sampler = inside.NewSampler()
+	}
+	n.sampler.Places(now)
+	if n.samples%4 == 0 {
+		n.sampler.Counts(now)
+	}
+	n.samples++
 }
 
 func (n *initProcess) limitMessage() string {
@@ -139,12 +159,17 @@ func (n *initProcess) ended(status syscall.WaitStatus, timedOut bool) int {
 	now := time.Now()
 	// First of all: what else runs in the container goes on counting.
 	counters := inside.ReadCounters(n.limits)
+	var peaks *inside.Peaks
+	if n.sampler != nil {
+		n.sampler.Places(now)
+		peaks = n.sampler.Peaks()
+	}
 	changed := inside.Changed(n.limits, inside.Read(n.expect, nil))
 	r := inside.Report{
 		Version: inside.Version, Run: n.expect.Run,
 		Reason: inside.ReasonExited, ExitCode: status.ExitStatus(),
 		Started: n.start.UTC(), Ended: now.UTC(), Duration: plan.Duration(now.Sub(n.start)),
-		Differences: n.differences, Changed: changed, Early: n.early, Usage: usage(), Counters: counters,
+		Differences: n.differences, Changed: changed, Early: n.early, Usage: usage(), Counters: counters, Peaks: peaks,
 	}
 	if status.Signaled() {
 		r.Reason = inside.ReasonSignaled

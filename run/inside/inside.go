@@ -210,6 +210,7 @@ type Report struct {
 	Early    []EarlySignal `json:"early,omitempty"`
 	Usage    *Usage        `json:"usage,omitempty"`
 	Counters *Counters     `json:"counters,omitempty"`
+	Peaks    *Peaks        `json:"peaks,omitempty"`
 }
 
 // EarlySignal is a signal before a limit.

@@ -114,6 +114,34 @@ func (c *Case) Place(path string) (used, size int64, ok bool) {
 	return *held, size, true
 }
 
+// PlacePeak is Place with the most that was seen near the end: files in shared
+// memory go with the processes that had them. What was full an hour before is
+// not what a run ended for.
+func (c *Case) PlacePeak(path string) (used, size int64, ok bool) {
+	used, size, ok = c.Place(path)
+	peak := map[string]*inside.Level{plan.ShmPath: c.Peaks().Shm, plan.TmpPath: c.Peaks().Tmp}[path]
+	if ok && peak != nil && peak.Value > used && c.near(peak.Time) {
+		used = peak.Value
+	}
+	return used, size, ok
+}
+
+// nearEnd is how long a program takes at most from a failure to its end:
+// tracebacks, other workers, a checkpoint.
+const nearEnd = time.Minute
+
+func (c *Case) near(at time.Time) bool {
+	return c.Report == nil || c.Report.Ended.Sub(at) < nearEnd
+}
+
+// Peaks are the highest values seen; an empty one where there are none.
+func (c *Case) Peaks() *inside.Peaks {
+	if c.Report == nil || c.Report.Peaks == nil {
+		return &inside.Peaks{}
+	}
+	return c.Report.Peaks
+}
+
 // Full tells whether used is what a writer leaves who finds no room: its last
 // write is not taken whole.
 func Full(used, size int64) bool { return size > 0 && used >= size-size/32 }

@@ -18,7 +18,7 @@ taken when it is touched, and where none is left the process gets SIGBUS ("Bus e
 memory and counts for the run's limit.
 Source: tmpfs(5); pytorch issue 5040.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
-		used, held, known := c.Place(plan.ShmPath)
+		used, held, known := c.PlacePeak(plan.ShmPath)
 		m := c.Raised(busWords)
 		full := known && evidence.Full(used, held)
 		if m == nil && full {

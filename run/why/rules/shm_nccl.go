@@ -26,7 +26,7 @@ Source: NCCL's documentation, "Troubleshooting", "Shared memory"; nccl issues 34
 			Cause: evidence.Say("/dev/shm was too small for NCCL's segments", "/dev/shm 太小，NCCL 无法创建共享内存段"),
 			Fix:   evidence.Say("--shm-size 1g or more", "--shm-size 1g 或更大"),
 		}
-		if used, held, ok := c.Place(plan.ShmPath); ok {
+		if used, held, ok := c.PlacePeak(plan.ShmPath); ok {
 			f.Signs = append(f.Signs, evidence.Sign{What: plan.ShmPath, Value: size(used), Limit: size(held)})
 			f.Fix = evidence.Say("--shm-size %s", "--shm-size %s", moreShm(held))
 		}

@@ -18,7 +18,7 @@ var tmpFull = evidence.Rule{
 the message does not say which file system it means. Checkpoints that PyTorch writes first to a temporary file, pip, sort and caches go there.
 Source: tmpfs(5), write(2).`,
 	Find: func(c *evidence.Case) *evidence.Finding {
-		used, held, ok := c.Place(plan.TmpPath)
+		used, held, ok := c.PlacePeak(plan.TmpPath)
 		if !ok || c.Clean() || !evidence.Full(used, held) {
 			return nil
 		}
