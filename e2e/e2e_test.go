@@ -70,7 +70,7 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			env.Setenv("DOCKER_CONFIG", filepath.Join(env.WorkDir, "home", ".docker"))
-			for _, name := range []string{"DOCKER_HOST", "CRUN_CONFIG", "CRUN_E2E_BUILDKITD", "CRUN_E2E_REGISTRY", "CRUN_E2E_PYPI"} {
+			for _, name := range []string{"DOCKER_HOST", "CRUN_CONFIG", "CRUN_E2E_BUILDKITD", "CRUN_E2E_REGISTRY", "CRUN_E2E_PYPI", "CRUN_E2E_CDI"} {
 				if value := os.Getenv(name); value != "" {
 					env.Setenv(name, value)
 				}

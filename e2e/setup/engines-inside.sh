@@ -21,6 +21,10 @@ pivot_root . .host
 umount -l /.host
 rmdir /.host
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+# Where the tests name devices to the engine, which has no GPU. Docker knows the folder by its name on the machine.
+cdi=${SOCKET%/*}/cdi
+mkdir -p "$cdi" /etc/cdi
+mount --bind "$cdi" /etc/cdi
 common="--host=unix://$SOCKET --bip=10.231.$NUMBER.1/24 --data-root=/var/lib/docker --exec-root=/run/docker --pidfile=/run/docker.pid"
 case $NAME in
 *-rootless)
@@ -44,6 +48,6 @@ podman)
 	printf '[containers]\ndefault_ulimits = ["nproc=%s:%s", "nofile=%s:%s"]\n' \
 		"$(ulimit -Hu)" "$(ulimit -Hu)" "$(ulimit -Hn)" "$(ulimit -Hn)" | sed 's/unlimited/-1/g' >/etc/containers/containers.conf
 	exec podman --cgroup-manager=cgroupfs --runtime=runc system service --time=0 "unix://$SOCKET" ;;
-*-containerd) exec dockerd $common --config-file=<(echo '{"features":{"containerd-snapshotter":true}}') ;;
-*) exec dockerd $common ;;
+*-containerd) exec dockerd $common --config-file=<(echo '{"features":{"containerd-snapshotter":true,"cdi":true},"cdi-spec-dirs":["'"$cdi"'"]}') ;;
+*) exec dockerd $common --config-file=<(echo '{"features":{"cdi":true},"cdi-spec-dirs":["'"$cdi"'"]}') ;;
 esac

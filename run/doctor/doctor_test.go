@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/plan"
 	"crun.dev/crun/run/precheck"
 )
 
@@ -73,7 +74,11 @@ func TestLines(t *testing.T) {
 		{name: "GPUs without the toolkit below a rootless engine", change: func(f *Facts) {
 			f.Machine.Linger, f.Engine.Rootless, f.Engine.GPUDriver, f.Engine.GPUDevices, f.Engine.Runtimes = true, true, "", nil, nil
 		}, what: "gpu", state: Error, remedy: "nvidia-container-cli.no-cgroups"},
-		{name: "vfs of Podman", change: func(f *Facts) { f.Engine.Name, f.Engine.StorageDriver = "Podman", "vfs" }, what: "storage", state: Warning, remedy: "/etc/containers/storage.conf"},
+		{name: "vfs of Podman", change: func(f *Facts) { f.Engine.Name, f.Engine.StorageDriver, f.Machine.NvidiaDriver = "Podman", "vfs", "" }, what: "storage", state: Warning, remedy: "/etc/containers/storage.conf"},
+		{name: "GPUs of Podman", change: func(f *Facts) { f.Engine.Name, f.Engine.GPUDriver, f.Engine.GPUDevices = "Podman", "", nil }, what: "gpu", state: Warning, seen: "gives none to a run", remedy: "use Docker"},
+		{name: "AMD's driver without a GPU", change: func(f *Facts) {
+			f.Machine.NvidiaDriver, f.Machine.AMD, f.Engine.GPUDriver, f.Engine.GPUDevices = "", true, "", nil
+		}, what: "gpu", state: Error, seen: "/dev/kfd", remedy: "rocminfo"},
 		{name: "swap without a limit", change: func(f *Facts) { f.Engine.SwapLimit = false }, what: "swap", state: Error, seen: "the host has 2 GiB", remedy: "swapaccount=1"},
 		{name: "swap nobody knows of", change: func(f *Facts) { f.Engine.SwapLimit, f.Engine.Swap = false, -1 }, what: "swap", state: Warning, remedy: "swapoff -a"},
 		{name: "few descriptors", change: func(f *Facts) { f.Engine.MaxRlimits["nofile"] = 20000 }, what: "descriptors", state: Warning, seen: "20000", remedy: "LimitNOFILE=1048576"},
@@ -213,5 +218,16 @@ func write(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestAMD(t *testing.T) {
+	f := healthy()
+	f.Machine.NvidiaDriver, f.Machine.AMD = "", true
+	f.Engine.GPUDriver, f.Engine.GPUDevices, f.Engine.AMD = plan.DriverAMD, nil, &plan.AMD{GPUs: []string{"/dev/dri/renderD128", "/dev/dri/renderD129"}}
+	for _, l := range Lines(f) {
+		if l.What == "gpu" && (l.State != OK || l.Seen != "2 of AMD's, which runs are given as files: /dev/dri/renderD128, /dev/dri/renderD129") {
+			t.Errorf("%+v", l)
+		}
 	}
 }

@@ -165,8 +165,12 @@ func (d *lines) gpus(f Facts) {
 	switch {
 	case m.NvidiaError != "":
 		d.add("gpu", Error, "the driver does not answer: "+m.NvidiaError, "see what nvidia-smi and dmesg say; after an update of the driver the machine has to boot anew")
-	case m.NvidiaDriver == "" && m.AMD:
-		d.add("gpu", OK, "AMD (/dev/kfd); no NVIDIA driver is loaded", "")
+	case m.NvidiaDriver == "" && e.AMD != nil:
+		d.add("gpu", OK, fmt.Sprintf("%d of AMD's, which runs are given as files: %s", len(e.AMD.GPUs), shortened(e.AMD.GPUs)), "")
+	case m.NvidiaDriver == "" && m.AMD && e.GPUDriver == "":
+		d.add("gpu", Error, "AMD's driver is there (/dev/kfd), and none of its GPUs is (/dev/dri/renderD*)", "see what rocminfo and dmesg say")
+	case m.NvidiaDriver != "" && e.Name == "Podman":
+		d.add("gpu", Warning, fmt.Sprintf("%d with driver %s, and Podman's service for Docker's clients gives none to a run: runs that ask for GPUs are refused", m.NvidiaGPUs, m.NvidiaDriver), "use Docker for runs with GPUs")
 	case m.NvidiaDriver == "":
 		d.add("gpu", OK, "no NVIDIA driver is loaded; "+ways, "")
 	case e.GPUDriver == "":

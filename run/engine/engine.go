@@ -102,8 +102,9 @@ type Facts struct {
 	LogDriver       string    // json-file, journald, ...
 	LiveRestore     bool      // containers outlive a restart of the engine
 	Time            time.Time // the engine's clock when Facts were asked for; zero where it does not tell
-	GPUDriver       string    // nvidia, cdi or "" where no GPU can be asked for
+	GPUDriver       string    // nvidia, cdi, amd or "" where no GPU can be asked for
 	GPUDevices      []string  // CDI devices that the engine has discovered ("nvidia.com/gpu=0"), each name once
+	AMD             *plan.AMD // AMD's GPUs of this machine, where the driver is amd
 	DataRoot        string
 	// MaxRlimits is what the engine may raise nofile, memlock and stack to, by
 	// these names, with -1 for "at will"; a name that is missing is not known.

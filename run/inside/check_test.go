@@ -104,6 +104,11 @@ func TestCheck(t *testing.T) {
 		{"GPUs", func(e *Expectation, l *Limits) {
 			e.GPUs, l.Devices = ptr(2), []string{"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia-uvm"}
 		}, ""},
+		{"GPUs of AMD", func(e *Expectation, l *Limits) {
+			e.GPUs, l.Devices = ptr(2), []string{"/dev/dri/renderD128", "/dev/dri/renderD129", "/dev/kfd"}
+		}, ""},
+		{"GPU of AMD that nobody asked for", func(e *Expectation, l *Limits) { l.Devices = []string{"/dev/dri/renderD128", "/dev/kfd"} }, "refuse: gpus is 1, not 0"},
+		{"render node of another driver", func(e *Expectation, l *Limits) { l.Devices = []string{"/dev/dri/card0", "/dev/dri/renderD128"} }, ""},
 		{"GPU below WSL", func(e *Expectation, l *Limits) { e.GPUs, l.Devices = ptr(1), []string{"/dev/dxg"} }, ""},
 		{"groups", func(e *Expectation, l *Limits) { e.Groups, l.Groups = []uint32{44, 100, 7}, []uint32{7} }, "refuse: groups is [7], not with 44"},
 		{"network", func(e *Expectation, l *Limits) { e.NoNetwork, l.Routes = true, []string{"eth0"} }, "refuse: network is reached by eth0, not none"},

@@ -142,12 +142,16 @@ func gpuDevices(dev string) []string {
 	return found
 }
 
-// countGPUs gives how many of devices are a GPU of nvidia's: /dev/nvidia0 is
-// one, /dev/nvidiactl and /dev/nvidia-uvm are not.
+// countGPUs gives how many of devices are a GPU: of nvidia's /dev/nvidia0 is
+// one, /dev/nvidiactl and /dev/nvidia-uvm are not; of AMD's each render node
+// where /dev/kfd is. Without that it is another driver's, for pictures.
 func countGPUs(devices []string) int {
 	n := 0
+	amd := slices.ContainsFunc(devices, func(device string) bool { return filepath.Base(device) == "kfd" })
 	for _, device := range devices {
-		if index, ok := strings.CutPrefix(filepath.Base(device), "nvidia"); ok {
+		if amd && strings.HasPrefix(filepath.Base(device), "renderD") {
+			n++
+		} else if index, ok := strings.CutPrefix(filepath.Base(device), "nvidia"); ok {
 			if _, err := strconv.ParseUint(index, 10, 16); err == nil {
 				n++
 			}

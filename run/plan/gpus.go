@@ -27,6 +27,10 @@ func (m *maker) gpus() {
 	if limit == nil || limit.None {
 		return
 	}
+	if host.Podman && host.GPUDriver == "" {
+		m.errorf("%sgpus is set, and Podman's service for Docker's clients starts a run without the NVIDIA GPUs that it is asked for, and says nothing: use Docker for runs with these, or run without (--gpus none)", m.at("gpus"))
+		return
+	}
 	g := &GPUs{Count: limit.Count, All: limit.All, IDs: slices.Clone(limit.IDs), Driver: host.GPUDriver}
 	if g.Driver == "" {
 		m.errorf("%sgpus is %s, but %s has none that its engine can give: install the GPU's driver and nvidia-container-toolkit there, run 'nvidia-ctk runtime configure' and restart the engine, or run without (--gpus none)",
@@ -34,6 +38,10 @@ func (m *maker) gpus() {
 		return
 	}
 	m.plan.GPUs = g
+	if g.Driver == DriverAMD {
+		m.amd(g)
+		return
+	}
 
 	indices, ids := discovered(host.GPUDevices)
 	if len(ids) == 0 {
@@ -42,6 +50,11 @@ func (m *maker) gpus() {
 	if len(indices) > 0 && g.Count > len(indices) {
 		m.errorf("%sgpus is %d, but %s has %d: ask for at most that (--gpus %d)", m.at("gpus"), g.Count, m.host(), len(indices), len(indices))
 	}
+	m.named(g, ids)
+}
+
+// named refuses ids that are not there, or there twice.
+func (m *maker) named(g *GPUs, ids []string) {
 	for i, id := range g.IDs {
 		switch {
 		case !slices.Contains(ids, id):
@@ -52,13 +65,63 @@ func (m *maker) gpus() {
 	}
 }
 
+// DriverAMD is the driver of GPUs that are given as files: a process can use
+// those whose render nodes it can open.
+// https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
+const DriverAMD = "amd"
+
+// amd chooses the files of AMD's GPUs: the first ones for a number.
+func (m *maker) amd(g *GPUs) {
+	host := m.req.Host.AMD
+	ids := make([]string, len(host.GPUs))
+	for i := range ids {
+		ids[i] = strconv.Itoa(i)
+	}
+	if g.Count > len(ids) {
+		m.errorf("%sgpus is %d, but %s has %d: ask for at most that (--gpus %d)", m.at("gpus"), g.Count, m.host(), len(ids), len(ids))
+		return
+	}
+	m.named(g, ids)
+	chosen := g.IDs
+	switch {
+	case g.All:
+		chosen = ids
+	case len(chosen) == 0:
+		chosen = ids[:g.Count]
+	}
+	g.Devices = []string{host.Shared}
+	for i, path := range host.GPUs {
+		if slices.Contains(chosen, ids[i]) {
+			g.Devices = append(g.Devices, path)
+		}
+	}
+	if !m.req.Host.Rootless { // where no group of the host can be given
+		g.Groups = slices.Clone(host.Groups)
+	}
+}
+
+// gpuKinds are the names that CDI has for GPUs. Of a machine with both, runs
+// get NVIDIA's.
+var gpuKinds = []string{"nvidia.com/gpu", "amd.com/gpu"}
+
+// GPUKind is the name of the GPUs among CDI's devices, or "".
+func GPUKind(devices []string) string {
+	for _, kind := range gpuKinds {
+		if slices.ContainsFunc(devices, func(device string) bool { return strings.HasPrefix(device, kind+"=") }) {
+			return kind
+		}
+	}
+	return ""
+}
+
 // discovered gives the whole GPUs among CDI's device names by index, and all
 // that may be asked for by id. One GPU has several names (index, UUID), and
 // "all" is none.
 func discovered(devices []string) (indices, ids []string) {
+	gpus := GPUKind(devices)
 	for _, device := range devices {
 		kind, id, ok := strings.Cut(device, "=")
-		if !ok || kind != "nvidia.com/gpu" || id == "all" {
+		if !ok || kind != gpus || id == "all" {
 			continue
 		}
 		ids = append(ids, id)

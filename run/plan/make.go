@@ -195,6 +195,13 @@ func (m *maker) account() {
 				user.AdditionalGids = append(user.AdditionalGids, g.GID)
 			}
 		}
+		if m.plan.GPUs != nil {
+			for _, gid := range m.plan.GPUs.Groups {
+				if gid != account.GID && !slices.Contains(user.AdditionalGids, gid) {
+					user.AdditionalGids = append(user.AdditionalGids, gid)
+				}
+			}
+		}
 	}
 	m.plan.Account = account
 	m.plan.Spec.Process.User = user

@@ -201,6 +201,13 @@ func TestMakeErrors(t *testing.T) {
 			r.Limits.GPUs = &GPULimit{IDs: []string{"1"}}
 			r.Host.GPUDriver, r.Host.GPUDevices = "cdi", []string{"nvidia.com/gpu=0"}
 		}, `GPU "1" is not on the engine's host, which has 0: name some of these, or a number of GPUs`},
+		{"too many of AMD's GPUs", func(r *Request) {
+			r.Limits.GPUs, r.Host.GPUDriver, r.Host.AMD = &GPULimit{Count: 3}, DriverAMD, twoOfAMD()
+		}, "gpus is 3, but the engine's host has 2: ask for at most that (--gpus 2)"},
+		{"one of AMD's that is not there", func(r *Request) {
+			r.Limits.GPUs, r.Host.GPUDriver, r.Host.AMD = &GPULimit{IDs: []string{"2"}}, DriverAMD, twoOfAMD()
+		}, `GPU "2" is not on the engine's host, which has 0, 1: name some of these, or a number of GPUs`},
+		{"GPUs of Podman", func(r *Request) { r.Limits.GPUs, r.Host.Podman = &GPULimit{Count: 1}, true }, "gpus is set, and Podman's service for Docker's clients starts a run without the NVIDIA GPUs..."},
 		{"network", func(r *Request) { r.Limits.Network = ptr("bridge") }, `network is "bridge": allowed are none, default and host`},
 		{"port without network", func(r *Request) { r.Limits.Network = ptr(NetworkNone); r.Ports = []Port{{Container: 80}} },
 			"network is none, where ports cannot be published: leave out -p, or use --network default"},

@@ -105,7 +105,11 @@ type GPUs struct {
 	Count  int      `json:"count,omitempty"`
 	All    bool     `json:"all,omitempty"`
 	IDs    []string `json:"ids,omitempty"` // index, UUID or MIG id
-	Driver string   `json:"driver"`        // nvidia or cdi
+	Driver string   `json:"driver"`        // nvidia, cdi or amd
+	// Devices are the files that the run is given, and Groups what it needs to
+	// open them, where the driver is amd.
+	Devices []string `json:"devices,omitempty"`
+	Groups  []uint32 `json:"groups,omitempty"`
 }
 
 // Port publishes a port of the container on the engine's host.

@@ -216,8 +216,13 @@ type Host struct {
 	CannotLimit []string
 	// Remote says that the engine is on another machine.
 	Remote bool
-	// GPUDriver is nvidia, cdi, or "" where no GPU can be asked for.
+	// GPUDriver is nvidia, cdi, amd, or "" where no GPU can be asked for.
 	GPUDriver string
+	// AMD is there where the driver is amd.
+	AMD *AMD
+	// Podman says that the engine is Podman, whose service for Docker's clients
+	// drops what it is asked for of NVIDIA's GPUs.
+	Podman bool
 	// GPUDevices are the devices that the engine has discovered, as CDI
 	// writes them ("nvidia.com/gpu=0"); empty where it cannot tell.
 	GPUDevices []string
@@ -228,6 +233,14 @@ type Host struct {
 	// these names, or Unlimited; a name that is missing is not known. nproc is
 	// there where the engine asks for more than it may give by itself.
 	MaxRlimits map[string]int64
+}
+
+// AMD is what AMD's driver shows on a host, as files.
+type AMD struct {
+	Shared string   // "/dev/kfd", which every process that computes opens
+	GPUs   []string // "/dev/dri/renderD128", by index
+	// Groups are those that may open them, where not everybody may.
+	Groups []uint32
 }
 
 // ImageFacts is what a plan must know of the image.

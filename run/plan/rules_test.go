@@ -391,3 +391,42 @@ func TestSummary(t *testing.T) {
 		}
 	}
 }
+
+func twoOfAMD() *AMD {
+	return &AMD{Shared: "/dev/kfd", GPUs: []string{"/dev/dri/renderD128", "/dev/dri/renderD129"}, Groups: []uint32{44, 105}}
+}
+
+// A run gets the render nodes of its own GPUs, and the groups that may open them.
+func TestFilesOfAMD(t *testing.T) {
+	for want, limit := range map[string]GPULimit{
+		"/dev/kfd /dev/dri/renderD128":                     {Count: 1},
+		"/dev/kfd /dev/dri/renderD128 /dev/dri/renderD129": {All: true},
+		"/dev/kfd /dev/dri/renderD129":                     {IDs: []string{"1"}},
+	} {
+		r := small()
+		r.Limits.GPUs, r.Host.GPUDriver, r.Host.AMD = &limit, DriverAMD, twoOfAMD()
+		p, _ := mustMake(t, r)
+		if got := strings.Join(p.GPUs.Devices, " "); got != want {
+			t.Errorf("%s: %s, want %s", p.GPUs, got, want)
+		}
+		// 44 is the caller's own already.
+		if got := p.Spec.Process.User.AdditionalGids; !slices.Equal(got, []uint32{44, 105}) {
+			t.Errorf("groups %v", got)
+		}
+		if got, _ := p.Getenv(GPUVar); got != "void" {
+			t.Errorf("%s is %q", GPUVar, got)
+		}
+		r.Host.Rootless = true
+		if p, _ := mustMake(t, r); len(p.GPUs.Groups)+len(p.Spec.Process.User.AdditionalGids) != 0 {
+			t.Errorf("groups below a rootless engine: %+v", p.Spec.Process.User)
+		}
+	}
+}
+
+func TestGPUKind(t *testing.T) {
+	for want, devices := range map[string][]string{"": {"x.com/y=0"}, "amd.com/gpu": {"amd.com/gpu=0"}, "nvidia.com/gpu": {"amd.com/gpu=0", "nvidia.com/gpu=all"}} {
+		if got := GPUKind(devices); got != want {
+			t.Errorf("%v: %q", devices, got)
+		}
+	}
+}

@@ -301,7 +301,7 @@ func hostOf(f engine.Facts, machine *config.Config) plan.Host {
 	return plan.Host{
 		Name: f.Endpoint, Arch: f.Arch, CPUs: f.CPUs, Memory: f.Memory, CgroupVersion: f.CgroupVersion,
 		SwapLimit: f.SwapLimit, Swap: f.Swap, CannotLimit: f.CannotLimit, Rootless: f.Rootless, Remote: f.Remote,
-		GPUDriver: f.GPUDriver, GPUDevices: f.GPUDevices, MaxRlimits: f.MaxRlimits, ScratchRoot: machine.Scratch,
+		GPUDriver: f.GPUDriver, GPUDevices: f.GPUDevices, AMD: f.AMD, Podman: f.Name == "Podman", MaxRlimits: f.MaxRlimits, ScratchRoot: machine.Scratch,
 	}
 }
 

@@ -97,7 +97,13 @@ func containerConfig(p *plan.Plan, secrets map[string]string, withInit bool, gpu
 		return nil, nil, fmt.Errorf("plan of run %s: %w", p.ID, err)
 	}
 	config.ExposedPorts, host.PortBindings = ports(p.Ports)
-	if p.GPUs != nil {
+	switch {
+	case p.GPUs == nil:
+	case p.GPUs.Driver == plan.DriverAMD:
+		for _, path := range p.GPUs.Devices {
+			host.Devices = append(host.Devices, container.DeviceMapping{PathOnHost: path, PathInContainer: path, CgroupPermissions: "rw"})
+		}
+	default:
 		request, err := deviceRequest(p.GPUs, process.Env, gpuDevices)
 		if err != nil {
 			return nil, nil, err

@@ -185,12 +185,25 @@ func TestContainerConfigErrors(t *testing.T) {
 		{mount(specs.Mount{Type: "bind", Destination: "/x", Options: []string{"nosymfollow"}}), `option "nosymfollow" of the mount on /x`},
 		{mount(specs.Mount{Type: "tmpfs", Destination: "/dev/shm"}), "has no size in bytes"},
 		{mount(specs.Mount{Type: "tmpfs", Destination: "/dev/shm", Options: []string{"size=no"}}), `has no size in bytes among its options ["size=no"]`},
-		{with(func(p *plan.Plan) { p.GPUs = &plan.GPUs{Driver: "amd", All: true} }), `"amd" is not known: allowed are nvidia and cdi`},
+		{with(func(p *plan.Plan) { p.GPUs = &plan.GPUs{Driver: "intel", All: true} }), `"intel" is not known: allowed are nvidia, cdi and amd`},
 		{with(func(p *plan.Plan) { p.GPUs = &plan.GPUs{Driver: "cdi", Count: 2} }), "2 GPUs are asked for, and the engine knows 1"},
 	} {
 		_, _, err := containerConfig(tc.plan, nil, false, []string{"nvidia.com/gpu=0"})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("got %v, want %q", err, tc.want)
 		}
+	}
+}
+
+// AMD's GPUs are files, and no request for devices.
+func TestFilesOfAMD(t *testing.T) {
+	p := minimalPlan()
+	p.GPUs = &plan.GPUs{Driver: plan.DriverAMD, Count: 1, Devices: []string{"/dev/kfd", "/dev/dri/renderD128"}}
+	_, host, err := containerConfig(p, nil, false, nil)
+	if err != nil || len(host.DeviceRequests) != 0 || len(host.Devices) != 2 {
+		t.Fatalf("%+v, %v", host, err)
+	}
+	if d := host.Devices[1]; d.PathOnHost != "/dev/dri/renderD128" || d.PathInContainer != d.PathOnHost || d.CgroupPermissions != "rw" {
+		t.Errorf("%+v", d)
 	}
 }

@@ -24,7 +24,7 @@ func containerName(p *plan.Plan) string { return "crun-" + p.ID }
 // the engine's. When an error returns there is no container.
 func (e *Engine) Create(ctx context.Context, p *plan.Plan, secrets map[string]string, files []engine.File) (string, []string, error) {
 	var devices []string
-	if p.GPUs != nil && p.GPUs.Driver == "cdi" && p.GPUs.Count > 0 {
+	if p.GPUs != nil && p.GPUs.Driver == "cdi" {
 		facts, err := e.Facts(ctx)
 		if err != nil {
 			return "", nil, err

@@ -14,6 +14,7 @@ import (
 
 	"crun.dev/crun/internal/endpoint"
 	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/plan"
 )
 
 // Facts tells what the engine and its host are and can do. It asks once.
@@ -112,8 +113,9 @@ func factsOf(ep endpoint.Endpoint, info system.Info, version types.Version, api,
 			f.GPUDevices = append(f.GPUDevices, device.ID)
 		}
 	}
-	_, nvidia := info.Runtimes["nvidia"]
-	setGPUs(&f, nvidia)
+	if _, nvidia := info.Runtimes["nvidia"]; f.Name != "Podman" {
+		setGPUs(&f, nvidia)
+	}
 	return localFacts{f}
 }
 
@@ -145,7 +147,7 @@ func setGPUs(f *engine.Facts, nvidia bool) {
 	slices.Sort(f.GPUDevices)
 	f.GPUDevices = slices.Compact(f.GPUDevices)
 	switch {
-	case slices.ContainsFunc(f.GPUDevices, func(id string) bool { return strings.HasPrefix(id, gpuKind+"=") }):
+	case plan.GPUKind(f.GPUDevices) != "":
 		f.GPUDriver = "cdi"
 	case nvidia:
 		f.GPUDriver = "nvidia"
@@ -162,6 +164,17 @@ func (f *localFacts) addLocal(ep endpoint.Endpoint, info system.Info, m machine)
 			delete(f.MaxRlimits, "nproc")
 		}
 	}
+	if f.Name != "Podman" { // which drops such requests without a word
+		f.addNVIDIA(info, m)
+	}
+	if f.GPUDriver == "" {
+		if f.AMD = m.amd(); f.AMD != nil {
+			f.GPUDriver = plan.DriverAMD
+		}
+	}
+}
+
+func (f *localFacts) addNVIDIA(info system.Info, m machine) {
 	if f.GPUDriver != "" {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 
 	"crun.dev/crun/internal/endpoint"
 	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/plan"
 )
 
 func TestFacts(t *testing.T) {
@@ -77,6 +78,10 @@ func TestFacts(t *testing.T) {
 				f.GPUDriver, f.GPUDevices = "cdi", []string{"nvidia.com/gpu=0", "nvidia.com/gpu=all"}
 				f.Runtimes = []string{"nvidia", "runc"}
 			})},
+		{"CDI of AMD", local, info(func(i *system.Info) {
+			i.DiscoveredDevices = []system.DeviceInfo{{Source: "cdi", ID: "amd.com/gpu=0"}}
+		}), types.Version{},
+			want(func(f *engine.Facts) { f.GPUDriver, f.GPUDevices = "cdi", []string{"amd.com/gpu=0"} })},
 		{"CDI of others", local, info(func(i *system.Info) {
 			i.DiscoveredDevices = []system.DeviceInfo{{Source: "cdi", ID: "other.com/x=0"}}
 		}), types.Version{},
@@ -124,7 +129,7 @@ func TestLocalFacts(t *testing.T) {
 	} {
 		f := localFacts{}
 		f.addLocal(endpoint.Endpoint{Host: "tcp://127.0.0.1:1"}, system.Info{CDISpecDirs: tc.dirs}, tc.m)
-		if f.GPUDriver != tc.driver || !cmp.Equal(f.GPUDevices, tc.devices) || f.Swap != tc.swap || f.MaxRlimits != nil {
+		if f.GPUDriver != tc.driver || f.AMD != nil || !cmp.Equal(f.GPUDevices, tc.devices) || f.Swap != tc.swap || f.MaxRlimits != nil {
 			t.Errorf("%s: got %+v", tc.name, f.Facts)
 		}
 	}
@@ -213,5 +218,46 @@ func TestFactsInterrupted(t *testing.T) {
 	})
 	if _, err := e.Facts(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// AMD's GPUs are files: those that its driver computes on, by number.
+func TestAMD(t *testing.T) {
+	const amd, other = "0x1002\n", "0x8086\n"
+	files := map[string]string{
+		"dev/kfd": "", "dev/dri/card0": "", "dev/dri/renderD1000": "", "dev/dri/renderD128": "", "dev/dri/renderD129": "",
+		"sys/class/drm/renderD128/device/vendor": other, "sys/class/drm/renderD129/device/vendor": amd, "sys/class/drm/renderD1000/device/vendor": amd,
+	}
+	ask := func(m machine, name string) engine.Facts {
+		f := localFacts{engine.Facts{Name: name}}
+		f.addLocal(endpoint.Endpoint{Host: "tcp://127.0.0.1:1"}, system.Info{}, m)
+		return f.Facts
+	}
+	m := root(t, files)
+	for _, name := range []string{"kfd", "dri/renderD129"} {
+		if err := os.Chmod(m.root+"/dev/"+name, 0o660); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := &plan.AMD{Shared: "/dev/kfd", GPUs: []string{"/dev/dri/renderD129", "/dev/dri/renderD1000"}}
+	if gid := uint32(os.Getgid()); gid != 0 {
+		want.Groups = []uint32{gid}
+	}
+	// Everybody may open the last one, which chmod has not touched but for others' right to write.
+	if err := os.Chmod(m.root+"/dev/dri/renderD1000", 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Docker Engine", "Podman"} {
+		if f := ask(m, name); f.GPUDriver != "amd" || !cmp.Equal(f.AMD, want) {
+			t.Errorf("%s: %q, %+v, want %+v", name, f.GPUDriver, f.AMD, want)
+		}
+	}
+	delete(files, "dev/kfd")
+	if f := ask(root(t, files), "Docker Engine"); f.GPUDriver != "" || f.AMD != nil {
+		t.Errorf("without the driver: %+v", f)
+	}
+	// Podman drops what it is asked for of NVIDIA's.
+	if f := ask(root(t, map[string]string{"usr/bin/nvidia-container-runtime-hook": ""}), "Podman"); f.GPUDriver != "" {
+		t.Errorf("Podman: %+v", f)
 	}
 }

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -41,22 +42,24 @@ func deviceRequest(g *plan.GPUs, env, devices []string) (container.DeviceRequest
 			}
 			names = whole[:g.Count]
 		}
+		kind := cmp.Or(plan.GPUKind(devices), gpuKind)
 		for i, name := range names {
 			if !strings.Contains(name, "=") {
-				names[i] = gpuKind + "=" + name
+				names[i] = kind + "=" + name
 			}
 		}
 		return container.DeviceRequest{Driver: "cdi", DeviceIDs: names}, nil
 	}
-	return container.DeviceRequest{}, fmt.Errorf("GPU driver %q is not known: allowed are nvidia and cdi", g.Driver)
+	return container.DeviceRequest{}, fmt.Errorf("GPU driver %q is not known: allowed are nvidia, cdi and amd", g.Driver)
 }
 
 // wholeGPUs gives the GPUs among the engine's CDI devices by index: each has a
 // name by UUID as well, and "all" is none of them.
 func wholeGPUs(devices []string) []string {
+	kind := plan.GPUKind(devices)
 	var indices []int
 	for _, device := range devices {
-		if id, ok := strings.CutPrefix(device, gpuKind+"="); ok {
+		if id, ok := strings.CutPrefix(device, kind+"="); ok {
 			if n, err := strconv.Atoi(id); err == nil && n >= 0 {
 				indices = append(indices, n)
 			}

@@ -3,9 +3,11 @@ package docker
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"crun.dev/crun/internal/meminfo"
+	"crun.dev/crun/run/plan"
 )
 
 // machine reads files of the engine's host, where that is this one.
@@ -72,6 +75,44 @@ func (m machine) nvidiaHook() bool {
 		}
 	}
 	return false
+}
+
+// amdVendor is AMD's number on PCI (pci.ids).
+const amdVendor = "0x1002"
+
+// amd finds the GPUs of AMD's driver: the file that all of them share, and the
+// render node of each, in the order of their numbers. It is nil where there is
+// none.
+func (m machine) amd() *plan.AMD {
+	found := &plan.AMD{Shared: "/dev/kfd"}
+	if !m.opens(found.Shared, found) {
+		return nil
+	}
+	nodes, _ := filepath.Glob(m.root + "/dev/dri/renderD*")
+	slices.SortFunc(nodes, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	for _, node := range nodes {
+		vendor, err := os.ReadFile(m.root + "/sys/class/drm/" + filepath.Base(node) + "/device/vendor")
+		if path := "/dev/dri/" + filepath.Base(node); err == nil && strings.TrimSpace(string(vendor)) == amdVendor && m.opens(path, found) {
+			found.GPUs = append(found.GPUs, path)
+		}
+	}
+	if len(found.GPUs) == 0 {
+		return nil
+	}
+	return found
+}
+
+// opens tells whether a device file is there, and notes the group that may open
+// it where not everybody may. Root's own group is given to nobody.
+func (m machine) opens(path string, to *plan.AMD) bool {
+	var info unix.Stat_t
+	if unix.Stat(m.root+path, &info) != nil {
+		return false
+	}
+	if info.Mode&0o006 != 0o006 && info.Gid != 0 && !slices.Contains(to.Groups, info.Gid) {
+		to.Groups = append(to.Groups, info.Gid)
+	}
+	return true
 }
 
 // maxRlimits is how far the engine behind a socket may raise the limits of a
