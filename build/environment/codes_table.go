@@ -207,6 +207,14 @@ stands behind a sign: "ffmpeg=4.0", "python=3.9".`,
 		sourceSpecs,
 	},
 	{
+		"no-python-channel", SeverityWarning,
+		"none of the channels has Python",
+		`Channels such as pytorch and nvidia hold their own packages and little else. "conda env create" searches the channels of
+the user's configuration behind those of the file (defaults, unless somebody has changed that), so that such a file works there
+and means something else on each machine. crun takes the file's channels alone. Write conda-forge as the last of them.`,
+		sourceConda,
+	},
+	{
 		"numpy-2", SeverityWarning,
 		"a torch that is built against NumPy 1, and nothing keeps NumPy below 2",
 		`torch before 2.3 imports with NumPy 2 but cannot use it: "Failed to initialize NumPy: _ARRAY_API not found", and

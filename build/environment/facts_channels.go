@@ -3,6 +3,7 @@ package environment
 import (
 	"net/url"
 	"slices"
+	"strings"
 
 	"crun.dev/crun/internal/yamlfile"
 )
@@ -70,6 +71,26 @@ func isOneEdit(a, b string) bool {
 	return a[i:] == b[i+1:] || len(a) == len(b) && a[i+1:] == b[i+1:]
 }
 
+// withoutPython are channels of anaconda.org that have no package python: what
+// they publish is built against Anaconda's or conda-forge's.
+var withoutPython = []string{
+	"pytorch", "pytorch-lts", "pytorch-nightly", "pytorch-test", "pytorch3d", "fvcore", "iopath", "nvidia", "pyg",
+	"bioconda", "rapidsai", "dglteam", "huggingface", "xformers",
+}
+
+func hasNoPython(channel string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(channel, "https://conda.anaconda.org/"), "/")
+	return slices.Contains(withoutPython, name)
+}
+
+// haveOrHas is "pytorch has", or "pytorch, nvidia have".
+func haveOrHas(channels []string) string {
+	if len(channels) == 1 {
+		return channels[0] + " has"
+	}
+	return strings.Join(channels, ", ") + " have"
+}
+
 // lintChannels looks at where the packages come from.
 func (p *parser) lintChannels() {
 	for i, channel := range p.env.Channels {
@@ -83,6 +104,13 @@ func (p *parser) lintChannels() {
 			at := p.channelPos[i]
 			p.find("channel-name", SeverityWarning, at, `channel %q is most likely meant to be %s; write "- %s"`, channel, name, name).Fix = fix(false, p.replaceItem(at, channel, name))
 		}
+	}
+	if python, _ := p.env.Python(); len(p.env.Channels) > 0 && python.Channel == "" && python.URL == "" &&
+		!slices.ContainsFunc(p.env.Channels, func(channel string) bool { return !hasNoPython(channel) }) {
+		last := len(p.env.Channels) - 1
+		p.find("no-python-channel", SeverityWarning, p.channelPos[last],
+			`%s no Python: conda searches its own channels (defaults) as well, crun those of the file alone; write "- conda-forge" below`,
+			haveOrHas(p.env.Channels))
 	}
 	defaults, hasDefaults := p.channelWhere(isAnaconda)
 	if hasDefaults {
