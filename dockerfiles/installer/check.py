@@ -26,6 +26,7 @@ from installed import conda_packages, distributions, leaves, overwritten
 PROBE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "probe.py")
 STEP_TIME = 180  # seconds for one thing that is tried; a large package takes 20 on a busy machine
 ALWAYS = ("torch", "numpy")
+EXTENSION = re.compile(r"\.(?:cpython-[\w-]+|abi3)\.so$")
 
 
 class Probe:
@@ -253,7 +254,7 @@ class Check:
                 entry["status"] = "not checkable here"
             else:
                 entry["status"] = "fails"
-                entry["advice"] = known.advice(error["text"], name)
+                entry["advice"] = known.advice(error["text"], name, self.missing_libraries(package) if known.missing_library(error["text"]) else ())
                 if fatal:
                     print(error["trace"].rstrip(), flush=True)
                     self.fatal.append(entry)
@@ -262,6 +263,17 @@ class Check:
         else:
             print(f"{name}: {entry['status']}: {entry['reason']}" + (f" ({entry['advice']})" if entry.get("advice") else ""), flush=True)
         self.modules.append(entry)
+
+    def missing_libraries(self, package):
+        """The libraries that a package's extension modules do not find."""
+        owner = self.pip.get(canonicalize_name(package)) or self.conda.get(package)
+        files = [os.path.join(self.prefix, path) for path in sorted(owner.files) if EXTENSION.search(path)] if owner else []
+        try:
+            # ldd is that of the image, like all that loads them. It complains of scripts and goes on.
+            said = subprocess.run(["ldd", *files[:50]], capture_output=True, text=True, timeout=60, env={**os.environ, "LC_ALL": "C"}).stdout if files else ""
+        except (OSError, subprocess.SubprocessError):
+            return []
+        return re.findall(r"^\s*(\S+) => not found$", said, re.MULTILINE)
 
     def report_end(self, end, wanted):
         """A process that has imported all and then dies as it ends."""

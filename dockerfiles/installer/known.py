@@ -17,7 +17,7 @@ DRIVER = re.compile(
 # Debian's package of a library. Each can be looked up with "apt-file search" or
 # on Debian's pages of package contents.
 APT = {
-    "libEGL.so.1": "libegl1", "libGLU.so.1": "libglu1-mesa", "libOpenGL.so.0": "libopengl0", "libOSMesa.so.8": "libosmesa6",
+    "libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libGLU.so.1": "libglu1-mesa", "libOpenGL.so.0": "libopengl0", "libOSMesa.so.8": "libosmesa6",
     "libGLdispatch.so.0": "libglvnd0", "libgthread-2.0.so.0": "libglib2.0-0", "libglib-2.0.so.0": "libglib2.0-0",
     "libSM.so.6": "libsm6", "libICE.so.6": "libice6", "libX11.so.6": "libx11-6", "libXext.so.6": "libxext6",
     "libXrender.so.1": "libxrender1", "libXi.so.6": "libxi6", "libxcb.so.1": "libxcb1", "libXfixes.so.3": "libxfixes3",
@@ -49,8 +49,6 @@ KNOWN = [(re.compile(pattern), remedy) for pattern, remedy in (
      'it needs a newer C++ library than the base image has: add "- libstdcxx-ng" to the conda packages'),
     (r"GLIBC_([\d.]+)' not found",
      "it needs glibc {1} or newer, which the base image does not have: name a newer base (--base, or build.base in profiles.yaml)"),
-    (r"libGL\.so\.1: cannot open",
-     'in profiles.yaml write "build: {apt: [libgl1]}", or take opencv-python-headless in the place of opencv-python'),
     (r"libssl\.so\.1\.1|libcrypto\.so\.1\.1", 'it needs OpenSSL 1.1: pin "openssl=1.1.1" in the conda packages'),
     (r"sndfile library not found", 'in profiles.yaml write "build: {apt: [libsndfile1]}"'),
     (r"failed to find libmagic", 'in profiles.yaml write "build: {apt: [libmagic1]}"'),
@@ -100,18 +98,28 @@ def needs_driver(text):
     return bool(DRIVER.search(text))
 
 
-def advice(text, module=""):
-    """What helps against an error of importing module, or ""."""
+def missing_library(text):
+    """The library whose lack text tells of, or ""."""
+    found = MISSING_LIBRARY.search(text)
+    return found.group(1) if found else ""
+
+
+def advice(text, module="", also=()):
+    """What helps against an error of importing module, or "".
+
+    also are further libraries that the module lacks: the error names the first.
+    """
     for pattern, remedy in KNOWN:
         found = pattern.search(text)
         if found:
             return remedy.replace("{1}", found.group(1) or "") if found.groups() else remedy
-    found = MISSING_LIBRARY.search(text)
-    if found:
-        package = APT.get(found.group(1))
-        if package:
-            return f'in profiles.yaml write "build: {{apt: [{package}]}}"'
-        return f"find the package that has {found.group(1)} and add it, to the conda packages or to build.apt in profiles.yaml"
+    library = missing_library(text)
+    if library:
+        if library in APT:
+            packages = dict.fromkeys([APT[library], *sorted(APT[other] for other in also if other in APT)])
+            headless = ", or take opencv-python-headless in the place of opencv-python" if module == "cv2" else ""
+            return f'in profiles.yaml write "build: {{apt: [{", ".join(packages)}]}}"' + headless
+        return f"find the package that has {library} and add it, to the conda packages or to build.apt in profiles.yaml"
     found = MISSING_MODULE.search(text)
     if found and found.group(1) != module.partition(".")[0]:
         return f"it needs {found.group(1)}, which nothing brings along: add the package that has it"

@@ -129,6 +129,23 @@ class TestCheck(unittest.TestCase):
         self.assertIn("exit code 3", self.modules["leaver"]["reason"])
         self.assertIn("SystemExit: go away", self.modules["exiter"]["reason"])
 
+    def test_libraries(self):
+        """The error names one library, ldd all of them."""
+        self.prefix.file("tools/ldd", "#!/bin/sh\nfor file; do echo $file: >&2; done\nprintf '\\tlinux-vdso.so.1 (0x1)\\n\\tlibGL.so.1 => not found\\n\\tlibc.so.6 => /lib/libc.so.6 (0x2)\\n\\tlibgthread-2.0.so.0 => not found\\n'\n")
+        os.chmod(self.prefix.folder + "/tools/ldd", 0o755)
+        path = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", path)
+        os.environ["PATH"] = self.prefix.folder + "/tools:" + path
+        library = "raise ImportError('libGL.so.1: cannot open shared object file: No such file or directory')"
+        self.prefix.pip("opencv-python", {"cv2/__init__.py": library, "cv2/cv2.abi3.so": ""})
+        self.prefix.pip("plain", {"plain.py": library})
+        self.run_check(pip=["opencv-python", "plain"])
+        self.assertIn("apt: [libgl1, libglib2.0-0]", self.modules["cv2"]["advice"])
+        self.assertIn("apt: [libgl1]", self.modules["plain"]["advice"])
+        os.environ["PATH"] = self.prefix.folder  # an image without ldd
+        self.run_check(pip=["opencv-python"])
+        self.assertIn("apt: [libgl1]", self.modules["cv2"]["advice"])
+
     def test_fatal(self):
         self.prefix.conda("numpy", {"numpy/__init__.py": "raise AttributeError('_ARRAY_API not found')"})
         self.prefix.pip("ours", {"ours.py": "raise ValueError('a\\nb')"})

@@ -46,6 +46,12 @@ class Known(unittest.TestCase):
             with self.subTest(message):
                 self.assertIn(want, known.advice(message, "module"))
 
+    def test_all_libraries_at_once(self):
+        message = "ImportError: libGL.so.1: cannot open shared object file: No such file or directory"
+        also = ["libgthread-2.0.so.0", "libGL.so.1", "libglib-2.0.so.0", "libodd.so.3"]
+        self.assertEqual(known.advice(message, "cv2", also), 'in profiles.yaml write "build: {apt: [libgl1, libglib2.0-0]}", or take opencv-python-headless in the place of opencv-python')
+        self.assertEqual(known.advice(message, "open3d"), 'in profiles.yaml write "build: {apt: [libgl1]}"')
+
     def test_nothing_is_made_up(self):
         self.assertEqual(known.advice("ValueError: no", "module"), "")
         # That the module itself is not there says no more than that.
