@@ -33,7 +33,7 @@ type Server struct {
 
 	// Notify tells somebody of the end of a run whose record is complete, or is
 	// nil. It is called once a run.
-	Notify func(context.Context, *plan.Plan, *record.State) error
+	Notify func(context.Context, *record.Record, *plan.Plan, *record.State) error
 
 	// Stdin, Messages and LockFD are a test's; by default what a monitor
 	// process has inherited.
@@ -138,7 +138,7 @@ func (s *Server) notify(ctx context.Context, r *record.Record) {
 		return
 	}
 	event := record.Event{By: "monitor", What: Notified}
-	if err := s.Notify(ctx, p, &state); errors.Is(err, ErrNobody) {
+	if err := s.Notify(ctx, r, p, &state); errors.Is(err, ErrNobody) {
 		return
 	} else if err != nil {
 		event.What, event.Attrs = NotifyFailed, map[string]string{"message": err.Error()}

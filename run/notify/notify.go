@@ -37,18 +37,24 @@ const Version = 1
 // Message is what is told. Times are UTC, sizes bytes. Each field is in each
 // message, so that a template may name it: "" and 0 where there is nothing to say.
 type Message struct {
-	Version     int       `json:"version"`
-	Event       string    `json:"event"` // "end"
-	Text        string    `json:"text"`  // one sentence for people
-	Run         string    `json:"run"`   // the name
-	ID          string    `json:"id"`
-	Host        string    `json:"host"`
-	User        string    `json:"user"`
-	Project     string    `json:"project"`
-	Profile     string    `json:"profile"`
-	Image       string    `json:"image"`
-	Command     []string  `json:"command"`
-	Cause       string    `json:"cause"` // as crun ps shows it: done, exit 3, out of memory, time limit, SIGKILL, lost
+	Version int      `json:"version"`
+	Event   string   `json:"event"` // "end"
+	Text    string   `json:"text"`  // one sentence for people
+	Run     string   `json:"run"`   // the name
+	ID      string   `json:"id"`
+	Host    string   `json:"host"`
+	User    string   `json:"user"`
+	Project string   `json:"project"`
+	Profile string   `json:"profile"`
+	Image   string   `json:"image"`
+	Command []string `json:"command"`
+	Cause   string   `json:"cause"` // as crun ps shows it: done, exit 3, out of memory, time limit, SIGKILL, lost
+	// Code names the verdict of crun why for machines ("memory"), Why says it,
+	// Sure how sure it is (certain, likely, unknown), and Fix what helps.
+	Code        string    `json:"code"`
+	Why         string    `json:"why"`
+	Sure        string    `json:"sure"`
+	Fix         string    `json:"fix"`
 	Failed      bool      `json:"failed"`
 	ExitCode    *int      `json:"exit_code"`
 	Signal      string    `json:"signal"`

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 
@@ -10,16 +11,18 @@ import (
 	"crun.dev/crun/run/notify"
 	"crun.dev/crun/run/plan"
 	"crun.dev/crun/run/record"
+	"crun.dev/crun/run/why"
 )
 
 // notify tells of the end of a run whom the user's config names.
-func (app *App) notify(ctx context.Context, p *plan.Plan, s *record.State) error {
+func (app *App) notify(ctx context.Context, r *record.Record, p *plan.Plan, s *record.State) error {
 	machine, err := config.Load(app.Getenv)
 	if err != nil {
 		return err
 	}
 	to := machine.Notify
 	m := endMessage(p, s)
+	addVerdict(&m, r, p, s)
 	if len(to.Command) == 0 && to.Webhook == "" || to.On == config.NotifyFailure && !m.Failed {
 		return monitor.ErrNobody
 	}
@@ -27,6 +30,19 @@ func (app *App) notify(ctx context.Context, p *plan.Plan, s *record.State) error
 		Command: to.Command, Webhook: to.Webhook, Body: to.Body,
 		HTTPProxy: machine.Proxy.HTTP, HTTPSProxy: machine.Proxy.HTTPS, NoProxy: machine.Proxy.No, CA: machine.CA,
 	}, m)
+}
+
+// addVerdict adds why the run ended, where its record tells.
+func addVerdict(m *notify.Message, r *record.Record, p *plan.Plan, s *record.State) {
+	c, _, err := why.Load(r)
+	if err != nil {
+		return
+	}
+	v := why.Draw(c)
+	m.Code, m.Why, m.Sure, m.Fix = v.Code, v.Cause.In(false), string(v.Sure), v.Fix.In(false)
+	if m.Failed && s.Phase == record.Ended {
+		m.Text = fmt.Sprintf("%s: %s; %s", endHead(p, s), m.Why, m.Fix)
+	}
 }
 
 func endMessage(p *plan.Plan, s *record.State) notify.Message {
