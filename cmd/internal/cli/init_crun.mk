@@ -6,7 +6,7 @@
 # make image   build the image of environment.yml, or find it
 # make train   run SCRIPT with ARGS:  make train ARGS="--epochs 3"
 # make shell   a shell in the image, under the same limits
-# make why     how the last run ended, or the one called RUN
+# make why     why the last run ended, or the one called RUN
 # make clean   remove what no project has used for 30 days; asks first
 #
 # A Makefile that has targets of these names sets CRUN_PREFIX = crun- before the
@@ -39,10 +39,7 @@ $(CRUN_PREFIX)shell:
 	$(crun-run) -- bash
 
 $(CRUN_PREFIX)why:
-	@crun=$(call crun-word,$(CRUN)); run=$(call crun-word,$(RUN)); \
-	test -n "$$run" || run=$$("$$crun" ps -a | awk 'NR > 1 { last = $$1 } END { print last }'); \
-	test -n "$$run" || { echo 'no run yet: make $(CRUN_PREFIX)train' >&2; exit 1; }; \
-	"$$crun" inspect "$$run" && "$$crun" logs --tail 20 "$$run"
+	$(call crun-word,$(CRUN)) why $(if $(RUN),-- $(call crun-word,$(RUN)))
 
 $(CRUN_PREFIX)clean:
 	$(call crun-word,$(CRUN)) prune

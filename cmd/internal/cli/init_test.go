@@ -179,10 +179,9 @@ func TestInitMake(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my repo; it's")
 	said := filepath.Join(dir, "said")
 	writeFiles(t, dir, map[string]string{
-		"a bin/crun": "#!/bin/sh\nfor word in \"$@\"; do printf '[%s]' \"$word\"; done >> ./said; echo >> ./said\n" +
-			"test \"$1\" != ps || printf 'NAME  ID\\nold-1  x\\ntrain-2  y\\n'\n",
-		"Makefile": "CRUN = ./a bin/crun\nSCRIPT = src/my $$HOME 'train'.py\ninclude crun.mk\nmine:\n\t@echo mine\n",
-		"prefixed": "CRUN = ./a bin/crun\nCRUN_PREFIX = crun-\ninclude crun.mk\ntrain:\n\t@echo mine\n",
+		"a bin/crun": "#!/bin/sh\nfor word in \"$@\"; do printf '[%s]' \"$word\"; done >> ./said; echo >> ./said\n",
+		"Makefile":   "CRUN = ./a bin/crun\nSCRIPT = src/my $$HOME 'train'.py\ninclude crun.mk\nmine:\n\t@echo mine\n",
+		"prefixed":   "CRUN = ./a bin/crun\nCRUN_PREFIX = crun-\ninclude crun.mk\ntrain:\n\t@echo mine\n",
 	})
 	if err := os.Chmod(filepath.Join(dir, "a bin/crun"), 0o755); err != nil {
 		t.Fatal(err)
@@ -199,8 +198,8 @@ func TestInitMake(t *testing.T) {
 		{[]string{"train"}, "[run][--][src/my $HOME 'train'.py]\n", ""},
 		{[]string{"train", "ARGS=--epochs 3 'a b'", "PROFILE=it's", "CRUN_FLAGS=--gpus 1"}, "[run][--profile][it's][--gpus][1][--][src/my $HOME 'train'.py][--epochs][3][a b]\n", ""},
 		{[]string{"shell"}, "[run][--][bash]\n", ""},
-		{[]string{"why"}, "[ps][-a]\n[inspect][train-2]\n[logs][--tail][20][train-2]\n", ""},
-		{[]string{"why", "RUN=old-1"}, "[inspect][old-1]\n[logs][--tail][20][old-1]\n", ""},
+		{[]string{"why"}, "[why]\n", ""},
+		{[]string{"why", "RUN=old 1"}, "[why][--][old 1]\n", ""},
 		{[]string{"clean"}, "[prune]\n", ""},
 		{nil, "", "mine\n"}, // the Makefile's own first target is the default
 		{[]string{"-f", "prefixed"}, "", "mine\n"},
