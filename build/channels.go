@@ -131,11 +131,11 @@ func packageLine(r environment.PipRequirement) string {
 	return name + " @ " + address
 }
 
-// constraintLines are the versions that "-c" files hold packages to.
-func constraintLines(env *environment.Environment) []string {
-	var lines []string
-	for _, r := range env.Constraints {
-		lines = append(lines, r.Text)
+// lineTexts are requirements as pip and uv read them.
+func lineTexts(lines []environment.PipRequirement) []string {
+	var texts []string
+	for _, r := range lines {
+		texts = append(texts, r.Text)
 	}
-	return lines
+	return texts
 }

@@ -40,6 +40,9 @@ type checkRequest struct {
 	Conda      []string `json:"conda"`
 	Pip        []string `json:"pip"`
 	Everything bool     `json:"everything,omitempty"`
+	// Overridden are packages whose versions were asked for against what others
+	// need: that these disagree is no warning.
+	Overridden []string `json:"overridden,omitempty"`
 	// Must are the modules that have to work, beside torch and numpy.
 	Must []string `json:"must"`
 }
@@ -81,6 +84,9 @@ func (p *Project) checkLabel(l *lock.Lock) checkRequest {
 		if nameless && (d.URL != "" || d.Path != "") && !d.Editable {
 			add(&request.Pip, d.Name)
 		}
+	}
+	for _, r := range p.Environment.Overrides {
+		add(&request.Overridden, r.Name)
 	}
 	return request
 }

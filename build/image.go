@@ -54,7 +54,7 @@ func (p *Project) pipRequest(k kept) pipRequest {
 	options := pipOptionsOf(p.Environment)
 	request := pipRequest{
 		Prefix: p.Environment.EnvDir(), Indexes: options.indexes, PipOptions: options.other,
-		Constraints: constraintLines(p.Environment), PipSolve: options.solve,
+		Constraints: lineTexts(p.Environment.Constraints), Overrides: lineTexts(p.Environment.Overrides), PipSolve: options.solve,
 	}
 	request.Local, _ = p.localSources()
 	for _, r := range pipPackages(p.Environment) {

@@ -36,7 +36,9 @@ type pipRequest struct {
 	// Constraints hold pip packages to versions, PipSolve are options of the
 	// choice alone.
 	Constraints []string `json:"constraints,omitempty"`
-	PipSolve    []string `json:"pip_solve,omitempty"`
+	// Overrides are versions that packages have whatever others need.
+	Overrides []string `json:"overrides,omitempty"`
+	PipSolve  []string `json:"pip_solve,omitempty"`
 	// Locked are distributions that are preferred to other versions.
 	Locked []distribution `json:"locked"`
 	// Local are folders and files of this machine.

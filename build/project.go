@@ -269,7 +269,7 @@ func checkPython(env *environment.Environment, python string) error {
 	if !ok || python == "" {
 		return nil
 	}
-	asked := strings.TrimLeft(spec.Version, "=")
+	asked, _, _ := strings.Cut(strings.TrimLeft(spec.Version, "="), ",")
 	if asked == "" || asked == python || strings.HasPrefix(asked, python+".") || strings.HasPrefix(python, asked+".") {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -112,5 +113,22 @@ func TestPythonOfFileAndFlag(t *testing.T) {
 		if (err == nil) != test.ok {
 			t.Errorf("%q with --python %s gives %v", test.file, test.flag, err)
 		}
+	}
+}
+
+// An override belongs to what is asked for, and is told to the installer and to
+// the check.
+func TestOverrides(t *testing.T) {
+	file := filepath.Join(unpack(t, "-- pyproject.toml --\n[project]\ndependencies = ['a']\n[tool.uv]\noverride-dependencies = ['Num_Py<2']\nconstraint-dependencies = ['six<2']\n"), "pyproject.toml")
+	p := open(t, file)
+	request := p.pipRequest(kept{})
+	if !slices.Equal(request.Overrides, []string{"Num_Py<2"}) || !slices.Equal(request.Constraints, []string{"six<2"}) {
+		t.Errorf("overrides %q, constraints %q", request.Overrides, request.Constraints)
+	}
+	if got := p.checkRequest().Overridden; !slices.Equal(got, []string{"num-py"}) {
+		t.Errorf("the check is told of %q", got)
+	}
+	if !strings.Contains(string(p.Request.Environment), `"overrides":["Num_Py<2"]`) {
+		t.Errorf("the request is %s", p.Request.Environment)
 	}
 }

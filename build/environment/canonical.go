@@ -19,6 +19,7 @@ func (e *Environment) Canonical() []byte {
 		Exact       bool              `json:"exact,omitempty"`
 		Pip         [][]string        `json:"pip,omitempty"`
 		Constraints []string          `json:"constraints,omitempty"`
+		Overrides   []string          `json:"overrides,omitempty"`
 		Variables   map[string]string `json:"variables,omitempty"`
 	}{Name: e.Name, Channels: e.Channels, Exact: e.Exact, Conda: []string{}, Variables: map[string]string{}}
 	for _, spec := range e.Conda {
@@ -33,11 +34,7 @@ func (e *Environment) Canonical() []byte {
 		}
 		form.Pip = append(form.Pip, lines)
 	}
-	for _, r := range e.Constraints {
-		form.Constraints = append(form.Constraints, r.Text)
-	}
-	slices.Sort(form.Constraints)
-	form.Constraints = slices.Compact(form.Constraints)
+	form.Constraints, form.Overrides = sortedTexts(e.Constraints), sortedTexts(e.Overrides)
 	for _, v := range e.Variables {
 		if !v.IsSecret() { // those are not in the image
 			form.Variables[v.Name] = v.Value
@@ -51,4 +48,14 @@ func (e *Environment) Canonical() []byte {
 		panic(fmt.Sprintf("environment: encoding: %v", err))
 	}
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
+}
+
+// sortedTexts are lines whose order does not count.
+func sortedTexts(lines []PipRequirement) []string {
+	var texts []string
+	for _, r := range lines {
+		texts = append(texts, r.Text)
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }

@@ -39,6 +39,9 @@ type Environment struct {
 	// Constraints are the lines of the files that "-c" names: versions of
 	// packages that the environment may need, whoever asks for them.
 	Constraints []PipRequirement
+	// Overrides are versions that pip packages have whatever others say that they
+	// need (uv's override-dependencies).
+	Overrides []PipRequirement
 	// Variables are the environment's variables in the file's order.
 	Variables []Variable
 	// Credentials are the secrets that were taken out of addresses.

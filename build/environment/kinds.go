@@ -99,7 +99,7 @@ func (p *parser) requirementsFile(text string) {
 
 // addPython asks for the Python that opts names.
 func (p *parser) addPython(at yamlfile.Position) {
-	spec := CondaSpec{Name: "python", Version: "=" + p.opts.Python, Pos: at}
+	spec := CondaSpec{Name: "python", Version: "=" + p.opts.Python + patchClauses(p.pythonPatches, p.opts.Python), Pos: at}
 	spec.Text = spec.text()
 	p.env.Conda = append(p.env.Conda, spec)
 	p.usualPython = !p.pythonGiven

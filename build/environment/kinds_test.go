@@ -87,6 +87,10 @@ dependencies = [
 		}},
 		{"a Python that it allows", "-- pyproject.toml --\n[project]\nrequires-python = '==3.9.*'\ndependencies = []\n", "", map[string]string{"conda": "python=3.9 | pip", "lint": "python-added"}},
 		{"one release of Python alone", "-- pyproject.toml --\n[project]\nrequires-python = '==3.9.7'\ndependencies = []\n", "", map[string]string{"conda": "python=3.9.7 | pip", "lint": "python-chosen"}},
+		{"patches of Python that it rules out", "-- pyproject.toml --\n[project]\nrequires-python = '>=3.8, !=3.9.7, <3.9.10'\ndependencies = []\n", "", map[string]string{"conda": "python=3.9,!=3.9.7,<3.9.10 | pip", "lint": "python-added"}},
+		{"patches, Python given", "-- pyproject.toml --\n[project]\nrequires-python = '>=3.8,<3.9.10'\ndependencies = []\n", "3.9", map[string]string{"conda": "python=3.9,<3.9.10 | pip", "lint": ""}},
+		{"patches of another Python", "-- pyproject.toml --\n[project]\nrequires-python = '>=3.10.2,<3.13.1'\ndependencies = []\n", "", map[string]string{"conda": "python=3.10,>=3.10.2 | pip", "lint": "python-chosen"}},
+		{"patches of Poetry's Python", "-- pyproject.toml --\n[tool.poetry.dependencies]\npython = '~3.9.1'\n", "", map[string]string{"conda": "python=3.9,>=3.9.1 | pip", "lint": "python-added"}},
 		{"tables of other tools", `-- pyproject.toml --
 [project]
 dependencies = ["torch==2.4.1"]
@@ -99,7 +103,7 @@ torch = { source = "torch" }
 [tool.pixi.dependencies]
 ffmpeg = "*"
 [tool.uv]
-override-dependencies = ["numpy<2"]
+exclude-dependencies = ["numpy"]
 `, "", map[string]string{"lint": "python-added key-ignored key-ignored key-ignored key-ignored key-ignored"}},
 		{"Pipfile", "-- Pipfile --\n[[source]]\nurl = 'https://example.org/simple'\n[packages]\ntorch = {version= '==2.4.1'}\n", "", map[string]string{
 			"error": `3:2 the packages of [packages] are pipenv's own form; "pipenv requirements > requirements.txt" writes the file to build`,
@@ -133,15 +137,35 @@ https://example.org/window-1.0-py3-none-any.whl
 				`8:26 the group dev goes round in a circle (the group dev -> the group loop -> the group dev); take one of them out`,
 		}},
 		{"uv", uvTree, "", map[string]string{
-			"lint": "python-added vcs-unpinned key-ignored key-ignored",
-			"pip": "--extra-index-url https://download.example/whl/cu124 | --find-links https://example.org/wheels | " +
+			"lint": "python-added vcs-unpinned key-ignored", "override": "protobuf==3.20",
+			"pip": "--extra-index-url https://download.example/whl/cu124 | --find-links https://example.org/wheels | --pre | --no-binary any,other | " +
 				"torch==2.6.0+cu124 | torchvision>=0.2 | clip[x] @ git+https://example.org/clip@v1#subdirectory=py ; python_version >= '3.8' | " +
 				"geo @ https://example.org/geo-1.zip | own @ ./libs/own | -e ./libs/edit[y] | plain>=1",
 			"constraint": "numpy<2",
 		}},
+		{"uv, a workspace", `-- pyproject.toml --
+[project]
+name = "root"
+dependencies = ["my-lib", "other[x]"]
+[tool.uv.sources]
+my-lib = { workspace = true }
+other = { workspace = true }
+[tool.uv.workspace]
+members = ["libs/*", "other"]
+-- libs/my_lib/pyproject.toml --
+[project]
+name = "my-lib"
+-- other/pyproject.toml --
+[project]
+name = "other"
+`, "", map[string]string{"pip": "-e ./libs/my_lib | -e ./other[x]", "lint": "python-added"}},
+		{"uv, a workspace without packages of its own", "-- pyproject.toml --\n[tool.uv.workspace]\nmembers = ['libs/*']\n", "", map[string]string{
+			"error": `2:1 is the root of a workspace of uv and asks for no packages itself; name the pyproject.toml of one of its members (libs/*)`,
+		}},
+		{"uv, dev-dependencies", "-- pyproject.toml --\n[project]\nname = 'x'\ndependencies = ['tqdm']\n[tool.uv]\ndev-dependencies = ['ruff']\n", "", map[string]string{"pip": "tqdm | ruff"}},
 		{"uv, mistakes", "-- pyproject.toml --\n[project]\ndependencies = ['a', 'b']\n[tool.uv.sources]\na = { workspace = true }\nb = { git = 'ssh://x y' }\n[[tool.uv.index]]\nname = 'n'\n", "", map[string]string{
 			"error": "2:22 \"b @ git+ssh://x y\" holds the character ' ', which is not allowed here\n" +
-				"4:1 the source of a is of a workspace, which crun does not read; write where it lies: a = { path = \"../a\" }\n" +
+				"4:1 the source of a is of a workspace, of which no member of that name is found from here; write where it lies: a = { path = \"../a\" }\n" +
 				"6:11 the index \"n\" has no url; write url = \"https://...\"",
 		}},
 		{"Poetry", poetryTree, "", map[string]string{
@@ -171,6 +195,9 @@ https://example.org/window-1.0-py3-none-any.whl
 		t.Run(test.name, func(t *testing.T) {
 			_, data, opts := tree(test.tree)
 			opts.Python = test.python
+			if strings.HasSuffix(test.name, "dev-dependencies") {
+				opts.Groups = []string{"dev"}
+			}
 			if strings.HasPrefix(test.name, "extras") {
 				opts.ProjectExtras, opts.Groups = []string{"plots", "All"}, []string{"dev"}
 			}
@@ -179,6 +206,9 @@ https://example.org/window-1.0-py3-none-any.whl
 			if env != nil {
 				for _, r := range env.Constraints {
 					got["constraint"] += r.Text
+				}
+				for _, r := range env.Overrides {
+					got["override"] += r.Text
 				}
 			}
 			for key, want := range test.want {
@@ -263,6 +293,8 @@ const uvTree = `-- pyproject.toml --
 dependencies = ["torch==2.6.0+cu124", "torchvision>=0.2", "clip[x]>=1 ; python_version >= '3.8'", "geo", "own", "edit[y]", "plain>=1"]
 [tool.uv]
 constraint-dependencies = ["numpy<2"]
+prerelease = "allow"
+no-binary-package = ["any", "other"]
 override-dependencies = ["protobuf==3.20"]
 [tool.uv.sources]
 torch = [

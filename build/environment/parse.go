@@ -136,6 +136,8 @@ type parser struct {
 	pythonGiven bool
 	// usualPython tells that nobody has, and that the file names no Python.
 	usualPython bool
+	// pythonPatches is requires-python, which may rule out patches of a version.
+	pythonPatches string
 	// pythonAllowed is a requires-python that allows the usual Python, or nil.
 	pythonAllowed *tomlfile.Value
 }

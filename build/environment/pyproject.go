@@ -109,6 +109,14 @@ func (p *parser) besideProject(root *tomlfile.Value, isPoetryRead bool) {
 
 // noProject says what a file without [project] is.
 func (p *parser) noProject(root *tomlfile.Value) {
+	if members := root.Get("tool", "uv", "workspace", "members"); members != nil {
+		var folders []string
+		for _, item := range members.List {
+			folders = append(folders, item.Text)
+		}
+		p.errorf(members.Pos, "is the root of a workspace of uv and asks for no packages itself; name the pyproject.toml of one of its members (%s)", strings.Join(folders, ", "))
+		return
+	}
 	for _, foreign := range foreignTables {
 		if table := root.Get(foreign.keys...); table != nil {
 			p.errorf(table.Pos, "the packages of [%s] %s", strings.Join(foreign.keys, "."), foreign.remedy)
@@ -189,6 +197,7 @@ func (p *parser) requiresPython(project *tomlfile.Value) {
 		p.errorf(value.Pos, `requires-python is %s; allowed is a constraint such as ">=3.9" or ">=3.9,<3.13"`, quote(value.Text))
 		return
 	}
+	p.pythonPatches = asked
 	allowed := func(version string) bool { return allowsPython(asked, parseRelease(version)) }
 	if m := oneRelease.FindStringSubmatch(asked); m != nil && !p.pythonGiven {
 		p.opts.Python, p.pythonGiven = m[1], true
@@ -240,6 +249,31 @@ func allowsPython(constraint string, version release) bool {
 		}
 	}
 	return false
+}
+
+// patchClauses are the parts of a constraint that rule out patches of a minor
+// version of Python, as conda has them: ",<3.9.10" of ">=3.8,<3.9.10" for 3.9.
+func patchClauses(constraint, version string) string {
+	minor := parseRelease(version)
+	if len(minor) != 2 {
+		return "" // one patch alone
+	}
+	var text strings.Builder
+	for clause := range strings.SplitSeq(strings.TrimSuffix(constraint, ","), ",") {
+		number := strings.TrimLeft(clause, "=!<>~")
+		if r := parseRelease(number); len(r) < 3 || r.compare(minor) != 0 || strings.HasSuffix(number, ".*") {
+			continue
+		}
+		operator := clause[:len(clause)-len(number)]
+		switch operator {
+		case "~=":
+			operator = ">=" // within the minor version
+		case "===":
+			operator = "=="
+		}
+		text.WriteString("," + operator + number)
+	}
+	return text.String()
 }
 
 func fitsClause(version release, text string) bool {

@@ -105,6 +105,10 @@ func (g *groups) group(name string, at yamlfile.Position, asked string) {
 		if g.poetry.group(name) {
 			return
 		}
+		if old := g.root.Get("tool", "uv", "dev-dependencies"); old != nil && name == "dev" { // uv before 0.4.27
+			g.list(old)
+			return
+		}
 		if g.poetry != nil && table == nil {
 			table = g.poetry.table.Get("group")
 		}

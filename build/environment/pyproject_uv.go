@@ -1,12 +1,14 @@
 package environment
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/internal/names"
 	"crun.dev/crun/internal/tomlfile"
+	"crun.dev/crun/internal/yamlfile"
 )
 
 // uvTables are what [tool.uv] says about where packages come from.
@@ -112,7 +114,10 @@ func (u *uvTables) from(source *tomlfile.Value, text string, m []string) string 
 	}
 	what := "has neither git, url, path nor index"
 	if source.Get("workspace") != nil {
-		what = "is of a workspace, which crun does not read"
+		if folder := u.member(m[1]); folder != "" {
+			return "-e ./" + folder + m[2] + marker
+		}
+		what = "is of a workspace, of which no member of that name is found from here"
 	}
 	u.errorf(source.Pos, `the source of %s %s; write where it lies: %s = { path = "../%s" }`, m[1], what, m[1], m[1])
 	return text
@@ -178,18 +183,105 @@ func (u *uvTables) options(section *PipSection) {
 			}
 		}
 	}
-	if list := uv.Get("constraint-dependencies"); list != nil {
-		for _, item := range list.List {
-			r, err := u.pipRequirement(item.Text, item.Pos)
-			if err != nil {
-				u.errorf(item.Pos, "%s %s", quote(item.Text), inTOML.Replace(err.Error()))
-				continue
-			}
-			u.addPip(&lines, r, true)
+	u.choices(uv, &lines)
+	u.versions(uv, "constraint-dependencies", &u.env.Constraints)
+	u.versions(uv, "override-dependencies", &u.env.Overrides)
+	u.notFollowed(uv)
+	section.Requirements = append(lines.Requirements, section.Requirements...)
+}
+
+// choices adds the options of [tool.uv] that say which files are taken.
+func (u *uvTables) choices(uv *tomlfile.Value, section *PipSection) {
+	add := func(text string, pos yamlfile.Position) {
+		r, err := u.pipRequirement(text, pos)
+		if err != nil {
+			u.errorf(pos, "%s %s", quote(text), inTOML.Replace(err.Error()))
+			return
+		}
+		u.addPip(section, r, false)
+	}
+	if pre := uv.Get("prerelease"); pre != nil && pre.Text == "allow" {
+		add("--pre", pre.Pos)
+	}
+	for _, list := range []struct{ key, option string }{{"no-binary-package", "--no-binary"}, {"no-build-package", "--only-binary"}} {
+		v := uv.Get(list.key)
+		if v == nil || len(v.List) == 0 {
+			continue
+		}
+		var words []string
+		for _, item := range v.List {
+			words = append(words, item.Text)
+		}
+		add(list.option+" "+strings.Join(words, ","), v.Pos)
+	}
+	for _, flag := range []struct{ key, option string }{{"no-index", "--no-index"}, {"no-binary", "--no-binary :all:"}, {"no-build", "--only-binary :all:"}} {
+		if v := uv.Get(flag.key); v != nil && v.IsTrue {
+			add(flag.option, v.Pos)
 		}
 	}
-	if list := uv.Get("override-dependencies"); list != nil && len(list.List) > 0 {
-		u.find("key-ignored", SeverityWarning, list.Pos, `override-dependencies is not followed: crun installs no package against what another one says that it needs; hold versions with constraint-dependencies, or leave the package that asks for others out`)
+}
+
+// versions reads a list of requirements that ask for nothing themselves.
+func (u *uvTables) versions(uv *tomlfile.Value, key string, into *[]PipRequirement) {
+	list := uv.Get(key)
+	if list == nil {
+		return
 	}
-	section.Requirements = append(lines.Requirements, section.Requirements...)
+	for _, item := range list.List {
+		r, err := u.pipRequirement(item.Text, item.Pos)
+		if err == nil && r.Kind != PipPackage && r.Kind != PipURL && r.Kind != PipVCS {
+			err = errors.New("is no package with a version")
+		}
+		if err != nil {
+			u.errorf(item.Pos, "%s %s", quote(item.Text), inTOML.Replace(err.Error()))
+			continue
+		}
+		*into = append(*into, r)
+	}
+}
+
+// unfollowedKeys are those of [tool.uv] that decide which packages come and that
+// crun has no way for, each with what to do.
+var unfollowedKeys = []struct{ key, remedy string }{
+	{"exclude-dependencies", `packages come with all that they need; keep one away with override-dependencies (["NAME ; sys_platform == 'never'"])`},
+	{"exclude-newer", "the newest versions that fit are taken, and crun.lock keeps them"},
+	{"exclude-newer-package", "the newest versions that fit are taken, and crun.lock keeps them"},
+	{"dependency-metadata", "what a package needs is taken from the package itself; override-dependencies can change it"},
+}
+
+func (u *uvTables) notFollowed(uv *tomlfile.Value) {
+	for _, one := range unfollowedKeys {
+		if v := uv.Get(one.key); v != nil {
+			u.find("key-ignored", SeverityWarning, v.Pos, "%s is not followed: %s", one.key, one.remedy)
+		}
+	}
+	if resolution := uv.Get("resolution"); resolution != nil && strings.HasPrefix(resolution.Text, "lowest") {
+		u.find("key-ignored", SeverityWarning, resolution.Pos, "resolution = %s is not followed: the newest versions that fit are taken", quote(resolution.Text))
+	}
+}
+
+// member is the folder of a workspace's member, from the file's, or "". Members
+// are patterns of folders, whose last part is mostly a "*".
+func (u *uvTables) member(name string) string {
+	members := u.root.Get("tool", "uv", "workspace", "members")
+	if members == nil || u.opts.ReadFile == nil {
+		return ""
+	}
+	for _, item := range members.List {
+		for _, spelling := range []string{name, names.Distribution(name), strings.ReplaceAll(names.Distribution(name), "-", "_")} {
+			folder := strings.TrimSuffix(strings.ReplaceAll(item.Text, "*", spelling), "/")
+			data, err := u.opts.ReadFile(beside(u.env.File, folder+"/pyproject.toml"))
+			if err != nil || folder == "" {
+				continue
+			}
+			project, err := tomlfile.Parse(data, folder)
+			if err != nil {
+				continue
+			}
+			if called := project.Get("project", "name"); called != nil && names.Distribution(called.Text) == names.Distribution(name) {
+				return folder
+			}
+		}
+	}
+	return ""
 }

@@ -43,8 +43,10 @@ type content struct {
 	Conda    []string   `json:"conda"`
 	Pip      [][]string `json:"pip"`
 	// Constraints are versions that other packages are held to.
-	Constraints []string          `json:"constraints"`
-	Variables   map[string]string `json:"variables"`
+	Constraints []string `json:"constraints"`
+	// Overrides are versions that packages have against what others need.
+	Overrides []string          `json:"overrides"`
+	Variables map[string]string `json:"variables"`
 }
 
 func explainEnvironment(oldJSON, nowJSON json.RawMessage) []string {
@@ -65,6 +67,7 @@ func explainEnvironment(oldJSON, nowJSON json.RawMessage) []string {
 	}
 	changes = append(changes, pip...)
 	changes = append(changes, explainSpecs(old.Constraints, now.Constraints, " (constraint)")...)
+	changes = append(changes, explainSpecs(old.Overrides, now.Overrides, " (override)")...)
 	return append(changes, explainVariables(old.Variables, now.Variables)...)
 }
 

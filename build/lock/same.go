@@ -8,7 +8,7 @@ import (
 // Parts of Request.Environment by what they decide about.
 var (
 	// noConda says nothing about the conda packages.
-	noConda = []string{"name", "variables", "pip", "constraints"}
+	noConda = []string{"name", "variables", "pip", "constraints", "overrides"}
 	// noPackage says nothing about any package.
 	noPackage = []string{"name", "variables"}
 )

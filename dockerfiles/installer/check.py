@@ -300,11 +300,14 @@ class Check:
         """What pip's packages say against others, or others against them.
 
         Conda's own are often at odds with their Python metadata, without harm:
-        those are only shown.
+        those are only shown, and so is what an override was asked for.
         """
+        overridden = {canonicalize_name(name) for name in self.request.get("overridden", [])}
         for line in lines:
             print(line, flush=True)
         ours = {name for name, package in self.pip.items() if package.kind == "pip"}
+        needed = {line: re.search(r"requires `([A-Za-z0-9._-]+)", line) for line in lines}
+        lines = [line for line in lines if not needed[line] or canonicalize_name(needed[line].group(1)) not in overridden]
         return [line for line in lines if any(canonicalize_name(name) in ours for name in re.findall(r"`([A-Za-z0-9._-]+)", line))]
 
 

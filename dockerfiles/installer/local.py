@@ -53,6 +53,11 @@ def requirement(entry, python, options):
     return line + (f" ; {entry['marker']}" if entry.get("marker") else "")
 
 
+def name_in(line):
+    """The name in a line of requirement()."""
+    return re.match(r"[A-Za-z0-9._-]+", line).group()
+
+
 def name_of(entry, path, python, options):
     if entry.get("name"):
         return entry["name"]
@@ -62,7 +67,8 @@ def name_of(entry, path, python, options):
     os.makedirs(WORK, exist_ok=True)
     with open(listed, "w", encoding="utf-8") as file:
         file.write(path + "\n")
-    result = uvtool.run_uv("pip", "compile", "--python", python, "--quiet", "--no-header", "--no-deps", "--format", "pylock.toml",
+    # Its name is its own, and the members of a workspace are not here.
+    result = uvtool.run_uv("pip", "compile", "--python", python, "--quiet", "--no-header", "--no-deps", "--no-sources", "--format", "pylock.toml",
                          *options, listed, **unversioned(path))
     name = re.search(r'^name = "([^"]+)"', result.stdout, re.MULTILINE)
     if result.returncode or not name:

@@ -28,10 +28,12 @@ def compile_requirements(request, prefix, notes):
     """The exact pip packages, as crun.lock has them."""
     places = request.get("local") or []
     options = [*where(request["indexes"], request["pip_options"]), *local.links(places)]
-    lines = request["pip"] + [local.requirement(entry, python_of(prefix), options) for entry in places if entry["kind"] != "links"]
+    own = [local.requirement(entry, python_of(prefix), options) for entry in places if entry["kind"] != "links"]
+    lines = request["pip"] + own
     provided = distributions(prefix)
     dropped = replaced(lines, provided, notes)
-    held = replaced(request.get("constraints", []), provided, []) - dropped  # for who needs them
+    # For who needs them.
+    held = replaced([*request.get("constraints", []), *request.get("overrides", [])], provided, []) - dropped
     dropped |= held
     kept = {name: version for name, version in provided.items() if name not in dropped}
     with tempfile.TemporaryDirectory(dir="/run/crun") as folder:
@@ -39,7 +41,9 @@ def compile_requirements(request, prefix, notes):
         output = os.path.join(folder, "requirements.txt")
         # Once, for the more questions where there is no solution.
         around = [*options, *request.get("pip_solve", []),
-                  *stand_ins(kept, folder), *constraints(request, folder)]
+                  *stand_ins(kept, folder), *listed("--constraints", request.get("constraints"), folder), *listed("--overrides", request.get("overrides"), folder),
+                  # A folder that names another one by its place: each lies elsewhere here.
+                  *(word for line in own for word in ("--no-sources-package", local.name_in(line)))]
 
         def run_compile(some, *more):
             with open(requirements, "w", encoding="utf-8") as file:
@@ -61,7 +65,15 @@ def compile_requirements(request, prefix, notes):
         # What the output has from before is kept where it fits.
         with open(output, "w", encoding="utf-8") as file:
             file.writelines(f"{entry['name']}=={entry['version']}\n" for entry in request["locked"] if entry.get("version") and entry.get("index"))
-        result = compiled.choose(request, prefix, compile_requirements, lambda more: run_compile(lines, "--generate-hashes", *more))
+        def choose():
+            return compiled.choose(request, prefix, compile_requirements, lambda more: run_compile(lines, "--generate-hashes", *more))
+
+        result = choose()
+        if result.returncode and own and "Distribution not found at" in result.stderr:
+            # One says in its metadata where another lies (Poetry's path). An
+            # override has none of the extras that others ask for, so not at once.
+            around += listed("--overrides", own, folder)
+            result = choose()
         if result.returncode == 0:
             with open(output, encoding="utf-8") as file:
                 entries = [entry for entry in parse(file.read()) if not entry.get("url", "").startswith("file://" + folder)]
@@ -88,7 +100,8 @@ def compile_requirements(request, prefix, notes):
             raise NoSolution(text + refused, **({} if refused else pipconflict.find(request["pip"], lines[len(request["pip"]):], text, attempt)))
         if "Failed to fetch" in text:
             raise Unreachable(text)
-        found = ask_pip(prefix, requirements, request)
+        # pip has no word for an override.
+        found = None if request.get("overrides") else ask_pip(prefix, requirements, request)
     if found is None:
         raise NoSolution(text)
     local.settle(found, places)
@@ -96,15 +109,13 @@ def compile_requirements(request, prefix, notes):
     return found
 
 
-def constraints(request, folder):
-    """uv's argument for the versions that the environment holds packages to."""
-    lines = request.get("constraints")
+def listed(option, lines, folder):
+    """uv's arguments for a file of lines."""
     if not lines:
         return []
-    path = os.path.join(folder, "asked.txt")
-    with open(path, "w", encoding="utf-8") as file:
+    with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".txt", delete=False, encoding="utf-8") as file:
         file.writelines(sources.private(line) + "\n" for line in lines)
-    return ["--constraints", path]
+    return [option, file.name]
 
 
 def check_hashes(lines, entries):
@@ -228,7 +239,7 @@ def ask_pip(prefix, requirements, request):
             [python_of(prefix), "-E", "-s", "-m", "pip", "install", "--dry-run", "--quiet", "--no-input",
              "--disable-pip-version-check", "--no-cache-dir", *arguments, *request.get("pip_solve", []),
              *local.links(request.get("local") or []),
-             "--report", report.name, *constraints(request, folder), "-r", requirements],
+             "--report", report.name, *listed("--constraints", request.get("constraints"), folder), "-r", requirements],
             env={**os.environ, **variables, "TMPDIR": folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         if result.returncode:
             return None
