@@ -54,6 +54,8 @@ type source struct {
 	real  string
 	paths []string
 	key   []string
+	// unchecked is where it is said that the certificate is not checked, or "".
+	unchecked string
 }
 
 // condaPaths are the lists of packages that a channel may have.
@@ -68,20 +70,27 @@ func (d *Doctor) sources() []source {
 			parts = []string{name}
 		}
 		for _, part := range parts {
-			list = append(list, source{"conda", environment.Bare(part), s.channel(part), condaPaths, []string{"mirrors", "conda", name}})
+			list = append(list, source{"conda", environment.Bare(part), s.channel(part), condaPaths, []string{"mirrors", "conda", name}, ""})
 		}
+	}
+	add := func(name, real, path string, key ...string) {
+		unchecked := ""
+		if s.Tools.Pip.Trusts(real) {
+			unchecked = s.Tools.Pip.TrustedFrom
+		}
+		list = append(list, source{"pip", name, real, []string{path}, key, unchecked})
 	}
 	options := pipOptionsOf(d.Environment)
 	for _, index := range options.indexes {
 		switch {
 		case index != pypi:
-			list = append(list, source{"pip", index, s.real(d.credential(index)), []string{"/"}, []string{"mirrors", "urls", index}})
+			add(index, s.real(d.credential(index)), "/", "mirrors", "urls", index)
 		case s.index() != "":
-			list = append(list, source{"pip", pypi, s.index(), []string{"/pip/"}, []string{"mirrors", "pip", "index_url"}})
+			add(pypi, s.index(), "/pip/", "mirrors", "pip", "index_url")
 		}
 	}
 	for _, index := range s.extraIndexes() {
-		list = append(list, source{"pip", environment.Bare(index), s.real(index), []string{"/"}, []string{"mirrors", "pip", "extra_index_urls"}})
+		add(environment.Bare(index), s.real(index), "/", "mirrors", "pip", "extra_index_urls")
 	}
 	return list
 }
@@ -107,7 +116,7 @@ func (d *Doctor) Network(ctx context.Context, tried func(Tried)) error {
 	sources := d.sources()
 	if toolbox && d.asksPyPI() {
 		if address, err := d.defaultIndex(ctx); err == nil {
-			sources = append(sources, source{"pip", pypi, address, []string{"pip/"}, []string{"mirrors", "pip", "index_url"}})
+			sources = append(sources, source{"pip", pypi, address, []string{"pip/"}, []string{"mirrors", "pip", "index_url"}, ""})
 		} else if ctx.Err() != nil {
 			return ctx.Err()
 		} else {
@@ -136,6 +145,9 @@ func (d *Doctor) Network(ctx context.Context, tried func(Tried)) error {
 }
 
 func (s source) tried(from string, o probe.Outcome) Tried {
+	if o.Kind == probe.Certificate && s.unchecked != "" {
+		o.Kind, o.Reason = probe.None, "reached; its certificate is not checked (trusted-host in "+s.unchecked+")"
+	}
 	t := Tried{
 		Kind: s.kind, Name: s.name, Address: environment.Bare(s.real), From: from, OK: o.OK(), Problem: o.Kind, Reason: o.Reason, Seconds: o.Took.Seconds(),
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"crun.dev/crun/build/buildkit"
+	"crun.dev/crun/build/environment"
+	"crun.dev/crun/build/probe"
 	"crun.dev/crun/dockerfiles"
 )
 
@@ -104,5 +106,21 @@ func TestDoctorNetwork(t *testing.T) {
 	}
 	if addresses := string(solver.jobs[0].Secrets[dockerfiles.SecretProbe]); strings.Contains(addresses, "s3cr3t") || !strings.Contains(addresses, "/private/simple/pip/\n") {
 		t.Errorf("the build is told to try\n%s", addresses)
+	}
+}
+
+// A certificate that pip is told not to check is no failure of an index, and is
+// one of a channel.
+func TestUncheckedCertificate(t *testing.T) {
+	d := &Doctor{
+		Environment: &environment.Environment{Channels: []string{"https://lab.example.org/chan"}},
+		Sources:     Sources{Tools: toolsOf("", "[global]\nextra-index-url = https://lab.example.org/simple\ntrusted-host = lab.example.org\n", "")},
+	}
+	ok := map[string]bool{}
+	for _, s := range d.sources() {
+		ok[s.kind] = s.tried("host", probe.Outcome{Kind: probe.Certificate}).OK
+	}
+	if !ok["pip"] || ok["conda"] {
+		t.Errorf("%v", ok)
 	}
 }

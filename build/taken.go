@@ -33,6 +33,15 @@ func (s Sources) taken(env *environment.Environment) []string {
 	if len(pipPackages(env)) > 0 && (pip.Index != "" && s.PipIndex == "" || pip.Extra != nil && s.PipExtra == nil || pip.FindLinks != nil || pip.TrustedHosts != nil) {
 		say("indexes of pip packages", pip.From...)
 	}
+	var unchecked []string
+	for _, address := range s.addresses(env) {
+		if host := hostOf(address); pip.Trusts(address) && !slices.Contains(unchecked, host) {
+			unchecked = append(unchecked, host)
+		}
+	}
+	if unchecked != nil {
+		notes = append(notes, "for pip packages the certificate of "+strings.Join(unchecked, ", ")+" is not checked, as trusted-host in "+pip.TrustedFrom+" has it")
+	}
 	var machines []string
 	for _, login := range s.logins(env) {
 		if !slices.Contains(machines, login.Machine) {

@@ -39,9 +39,10 @@ import (
 //	replace FILE OLD NEW    replace a text of a file
 //	condalock LOCK FILE     write the packages of a crun.lock as conda-lock does
 //	wheel FOLDER NAME VERSION    write a pure wheel into FOLDER
-//	index VARIABLE NAME VERSION  serve an index with a pure wheel NAME, and a wheel
+//	index [-tls] VARIABLE NAME VERSION  serve an index with a pure wheel NAME, and a wheel
 //	                        NAMEurl that needs it by its address. The index's own,
-//	                        with a password, goes to VARIABLE, host and port to VARIABLE_HOST
+//	                        with a password, goes to VARIABLE, host and port to VARIABLE_HOST;
+//	                        with -tls, by a certificate that nobody knows
 //	channel VARIABLE FILE   serve a conda channel that lists the packages of FILE and has none of
 //	                        them: a line each, NAME VERSION and what it needs, behind commas. Its
 //	                        address goes to VARIABLE
@@ -231,11 +232,19 @@ func cmdWheel(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdIndex(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, args, 3, "index VARIABLE NAME VERSION")
+	withTLS := len(args) > 0 && args[0] == "-tls"
+	if withTLS {
+		args = args[1:]
+	}
+	usage(ts, neg, args, 3, "index [-tls] VARIABLE NAME VERSION")
 	name, version := args[1], args[2]
 	suffix := "-" + version + "-py3-none-any.whl"
 	wheels := map[string][]byte{}
-	server := newServer(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	start := newServer
+	if withTLS {
+		start = newTLSServer
+	}
+	server := start(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		folder, file := path.Split(r.URL.Path)
 		project := path.Base(folder)
@@ -255,8 +264,9 @@ func cmdIndex(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(server.Close)
 	wheels[name+suffix] = pureWheel(ts, name, version, "")
 	wheels[name+"url"+suffix] = pureWheel(ts, name+"url", version, "Requires-Dist: "+name+" @ "+server.URL+"/open/"+name+suffix+"\n")
-	ts.Setenv(args[0]+"_HOST", strings.TrimPrefix(server.URL, "http://"))
-	ts.Setenv(args[0], strings.Replace(server.URL, "http://", "http://user:s3cr3t-password@", 1)+"/simple")
+	scheme, host, _ := strings.Cut(server.URL, "://")
+	ts.Setenv(args[0]+"_HOST", host)
+	ts.Setenv(args[0], scheme+"://user:s3cr3t-password@"+host+"/simple")
 }
 
 // cmdChannel: to choose packages their list is enough.

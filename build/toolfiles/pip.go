@@ -1,8 +1,13 @@
 package toolfiles
 
 import (
+	"cmp"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"crun.dev/crun/internal/lazyregexp"
 )
 
 // pip reads pip.conf in the places of pip's own documentation ("Configuration
@@ -56,7 +61,14 @@ func (r *reader) pip() {
 			p.FindLinks = addresses
 			took()
 		case key == "trusted-host":
-			p.TrustedHosts = strings.Fields(values[key])
+			for _, host := range strings.Fields(values[key]) {
+				if !trustedHost.MatchString(host) {
+					r.files.Warnings = append(r.files.Warnings, "trusted-host in "+from[key]+" is no server's name with a port perhaps, and not followed: its certificate is checked")
+					continue
+				}
+				p.TrustedHosts = append(p.TrustedHosts, host)
+			}
+			p.TrustedFrom = from[key]
 			took()
 		case key == "cert":
 			p.Bundle = r.path(values[key])
@@ -64,6 +76,23 @@ func (r *reader) pip() {
 			p.Proxy, p.ProxyFrom = values[key], from[key]
 		}
 	}
+}
+
+// trustedHost is what both pip and uv take; uv reads "*" as all servers, which
+// pip does not.
+var trustedHost = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*(?::[0-9]{1,5})?$`)
+
+// Trusts tells whether the certificate of an address is not to be checked.
+func (p Pip) Trusts(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" {
+		return false
+	}
+	port := cmp.Or(u.Port(), "443")
+	return slices.ContainsFunc(p.TrustedHosts, func(trusted string) bool {
+		host, its, hasPort := strings.Cut(strings.ToLower(trusted), ":")
+		return host == strings.ToLower(u.Hostname()) && (!hasPort || its == port)
+	})
 }
 
 // pipKeys are the settings that say where packages come from.

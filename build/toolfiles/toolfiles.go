@@ -71,8 +71,10 @@ type Pip struct {
 	Extra        []string
 	FindLinks    []string
 	TrustedHosts []string
-	Bundle       string
-	Proxy        string
+	// TrustedFrom is the file or variable that names TrustedHosts.
+	TrustedFrom string
+	Bundle      string
+	Proxy       string
 	// From are the files and variables that say where packages are; ProxyFrom is
 	// the one that names the proxy.
 	From      []string

@@ -86,7 +86,7 @@ func TestPipConfs(t *testing.T) {
 	got := read(files, map[string]string{"VIRTUAL_ENV": "/venv", "PIP_PROXY": "http://p:1"}).Pip
 	want := Pip{
 		Index: "https://near/simple?a=1", Extra: []string{"https://u:p%20x@one/simple", "https://two/simple"},
-		FindLinks: []string{"https://links/page"}, TrustedHosts: []string{"far", "far2"}, Bundle: "/venv/ca.pem", Proxy: "http://p:1",
+		FindLinks: []string{"https://links/page"}, TrustedHosts: []string{"far", "far2"}, TrustedFrom: "/etc/pip.conf", Bundle: "/venv/ca.pem", Proxy: "http://p:1",
 		From: []string{"/home/ada/.config/pip/pip.conf", "/etc/pip.conf"}, ProxyFrom: "PIP_PROXY",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -135,4 +135,19 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, netrc, pipConf, condarc string) {
 		Read(Options{Given: map[string][]byte{Netrc: []byte(netrc), PipConf: []byte(pipConf), Condarc: []byte(condarc)}})
 	})
+}
+
+func TestTrustedHosts(t *testing.T) {
+	got := read(map[string]string{"/etc/pip.conf": "[global]\ntrusted-host = one.lab two.lab:8443 * [::1]:80 https://three.lab\n"}, nil)
+	if len(got.Warnings) != 3 || !strings.Contains(got.Warnings[0], "trusted-host in /etc/pip.conf is no server's name") {
+		t.Errorf("said is %q", got.Warnings)
+	}
+	for address, want := range map[string]bool{
+		"https://one.lab/simple": true, "https://u:p@One.lab:99/simple": true, "https://two.lab/": false, "https://two.lab:8443/": true,
+		"http://one.lab/": false, "https://three.lab/": false, "https://x.one.lab/": false,
+	} {
+		if got.Pip.Trusts(address) != want {
+			t.Errorf("%s: %v, want %v", address, !want, want)
+		}
+	}
 }
