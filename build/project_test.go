@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"crun.dev/crun/build/lock"
 )
 
 func TestFindFile(t *testing.T) {
@@ -125,7 +127,7 @@ func TestOverrides(t *testing.T) {
 	if !slices.Equal(request.Overrides, []string{"Num_Py<2"}) || !slices.Equal(request.Constraints, []string{"six<2"}) {
 		t.Errorf("overrides %q, constraints %q", request.Overrides, request.Constraints)
 	}
-	if got := p.checkRequest().Overridden; !slices.Equal(got, []string{"num-py"}) {
+	if got := p.checkRequest(p.newLock(lock.Base{})).Overridden; !slices.Equal(got, []string{"num-py"}) {
 		t.Errorf("the check is told of %q", got)
 	}
 	if !strings.Contains(string(p.Request.Environment), `"overrides":["Num_Py<2"]`) {
