@@ -40,7 +40,7 @@ var measurements = []struct {
 	name    string
 	measure func(*suite) error
 }{
-	{"version", (*suite).startup}, {"run", (*suite).run}, {"threads", (*suite).threads}, {"build", (*suite).noopBuild},
+	{"version", (*suite).startup}, {"run", (*suite).run}, {"ps", (*suite).lists}, {"monitor", (*suite).monitorMemory}, {"threads", (*suite).threads}, {"build", (*suite).noopBuild},
 }
 
 func rowNames() (names []string) {

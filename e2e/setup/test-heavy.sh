@@ -29,13 +29,45 @@ done
 check "$runs runs at once end with their own exit codes and output" 0 "$wrong"
 check "each has a record" "$runs" "$("$crun" ps -a -o '{{.ID}}' | wc -l)"
 
+# What a run costs beside its container: the memory of its own that a process has.
+largest=0
+watch() { # the foreground and the monitor of the run that is started next
+	local pid kib
+	while [ -e "$dir/watching" ]; do
+		for pid in $(pgrep -x crun) $(pgrep -f '^crun monitor '); do
+			tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qxF "XDG_STATE_HOME=$XDG_STATE_HOME" || continue
+			kib=$(awk '/^RssAnon/ {print $2}' "/proc/$pid/status" 2>/dev/null) || continue
+			[ "${kib:-0}" -le "$largest" ] || { largest=$kib; echo "$kib" >"$dir/largest"; }
+		done
+		sleep 1
+	done
+}
+: >"$dir/watching"
+echo 0 >"$dir/largest"
+watch &
+watcher=$!
 sum=$("$crun" run -q --skip-check all --image "$image" --profile small --name loud \
-	sh -c "yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c ${mib}M" | cksum)
+	sh -c "yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c ${mib}M; sleep 3" | cksum)
+rm "$dir/watching"
+wait "$watcher"
+largest=$(cat "$dir/largest")
+check "crun and its monitor hold less than 20 MiB (the larger one ${largest} KiB)" 1 $((largest > 0 && largest < 20480))
 check "$mib MiB of output come through" "$(yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c "${mib}M" | cksum)" "$sum"
 kept=$("$crun" logs loud 2>"$dir/gaps" | wc -c)
 if [ "$mib" -gt 1024 ]; then
 	check "its log keeps at most 1 GiB" 1 $((kept <= 1 << 30 && kept > 1 << 29))
 	check "and says what is missing" 1 "$(grep -c 'bytes of output are missing' "$dir/gaps")"
 fi
+# Monitors compress the logs behind the end.
+left=1
+for _ in $(seq 600); do
+	left=0
+	for state in "$XDG_STATE_HOME"/crun/runs/[0-9a-z]*/state.json; do
+		grep -q '"complete": true' "$state" && flock -n "${state%/*}/lock" true || left=$((left + 1))
+	done
+	[ "$left" != 0 ] || break
+	sleep 0.2
+done
+check "each record is complete, and no process holds its lock" 0 "$left"
 check "no container is left" 0 "$(docker ps -aq --filter "label=dev.crun.project=$dir/project" | wc -l)"
 exit "$failed"

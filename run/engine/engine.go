@@ -62,6 +62,13 @@ type Engine interface {
 	Close() error
 }
 
+// Remembering is an Engine that remembers what it has told.
+type Remembering interface {
+	// KnownFacts is Facts without what may have changed since the engine was
+	// started: GPUs, which may be others, and the time, which is not there.
+	KnownFacts(ctx context.Context) (Facts, error)
+}
+
 // Exporter is an Engine that can give an image's files.
 type Exporter interface {
 	// Export gives the image of p as a tar, with files put into it. Closing it

@@ -110,15 +110,30 @@ func (o *Owner) conclude(ctx context.Context, id string, code int) error {
 		attrs["exit_code"] = fmt.Sprint(*o.state.ExitCode)
 	}
 	o.event("ended", attrs)
-	written := o.Record.SetState(o.state)
-	if written == nil || errors.Is(written, fs.ErrNotExist) {
-		// What cannot be written down stays in the container, unless somebody
-		// has removed the record.
-		o.remove(ctx, id)
-	} else {
+	written := o.writeEnd(ctx, id)
+	if written != nil && !errors.Is(written, fs.ErrNotExist) {
 		o.warn(written)
 	}
 	return errors.Join(written, o.complete())
+}
+
+// writeEnd writes the end into the record and removes the container. What
+// cannot be written down stays in the container, unless somebody has removed
+// the record. Where init's report is in the record already, nothing is lost
+// with the container, and both are done at once: whoever adopts the run reads
+// the report.
+func (o *Owner) writeEnd(ctx context.Context, id string) (err error) {
+	if !o.reported {
+		if err = o.Record.SetState(o.state); err == nil || errors.Is(err, fs.ErrNotExist) {
+			o.remove(ctx, id)
+		}
+		return err
+	}
+	written, state := make(chan error, 1), o.state
+	go func() { written <- o.Record.SetState(state) }()
+	defer func() { err = <-written }()
+	o.remove(ctx, id)
+	return nil
 }
 
 // remove removes the container and the run's tmpdir.
@@ -165,8 +180,9 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	)
 	all.Go(func() { container, stateErr = o.Engine.State(ctx, id) })
 	_, err := os.Lstat(ShareDir(o.Record.Dir()))
+	shares := err == nil
 	read := func(path, name string, to *[]byte, kept *error) {
-		if err == nil {
+		if shares {
 			*to = o.shared(path)
 		} else {
 			*to, _ = o.Engine.ReadFile(ctx, id, path)
@@ -177,6 +193,7 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	all.Go(func() { read(inside.ReportPath, record.ReportFile, &report, &kept[1]) })
 	all.Wait()
 
+	o.reported = false
 	s := &o.state
 	s.Phase, s.ExitCode, s.Finished, s.Paused = record.Ended, &code, time.Now().UTC(), false
 	if stateErr == nil {
@@ -212,6 +229,7 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 		}
 		return
 	}
+	o.reported = shares && kept[1] == nil
 	o.readReport(&r)
 }
 

@@ -66,6 +66,9 @@ type Owner struct {
 	// the removal failed; what is left to do then may take a while.
 	Ended func(record.State)
 
+	// reported says that init's report of the end is in the record.
+	reported bool
+
 	// engineLost says that the engine went away while the command ran.
 	engineLost bool
 

@@ -56,6 +56,7 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 	// Nothing is sent to a run that is over.
 	alive, ended := context.WithCancel(ctx)
 	defer ended()
+	left := make(chan struct{}) // closed when the foreground has ended
 	owner := &launch.Owner{
 		Boot:   boot(),
 		Log:    record.DefaultLogLimits,
@@ -69,11 +70,21 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 		Ended: func(state record.State) {
 			ended()
 			s.send(Message{What: Ended, State: &state})
+			// Whoever waits for the end has the processor first.
+			select {
+			case <-left:
+			case <-time.After(leaveTime):
+			}
 		},
 	}
 	lines := bufio.NewReader(s.Stdin)
 	// listen heeds what comes behind the start.
-	listen := func() { go s.listen(alive, lines, owner) }
+	listen := func() {
+		go func() {
+			defer close(left)
+			s.listen(alive, lines, owner)
+		}()
+	}
 	var err error
 	if adopt {
 		err = s.adopt(ctx, id, owner, listen)
@@ -92,6 +103,10 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 	}
 	return err
 }
+
+// leaveTime bounds the wait for the foreground to leave a run that is over,
+// before the rest of the record is seen to.
+const leaveTime = 50 * time.Millisecond
 
 // shrinkAfter is how long a run goes on before its monitor gives memory back:
 // one that is over by then ends sooner without.

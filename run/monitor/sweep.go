@@ -23,6 +23,9 @@ func Sweep(store *record.Store) []error {
 	var errs []error
 	var adopters []*Client
 	for _, r := range all {
+		if r.Complete() {
+			continue
+		}
 		state, err := r.State()
 		if err != nil || state.Complete {
 			continue // what cannot be read is left for whoever asks for it
@@ -46,6 +49,7 @@ func Sweep(store *record.Store) []error {
 		}
 		adopters = append(adopters, c)
 	}
+	store.NoteComplete(all)
 	deadline := time.After(sweepWait)
 	for _, c := range adopters {
 		select {

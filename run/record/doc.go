@@ -17,5 +17,6 @@
 // events.jsonl counts once its newline is there.
 //
 // A folder whose name starts with a dot is no record: one being made or one
-// being removed.
+// being removed, or .kept, with files that many runs are given. The file
+// .complete notes which records are complete.
 package record

@@ -28,6 +28,9 @@ type Store struct {
 	// complete has the states of the records that were seen complete, by id:
 	// they stay so.
 	complete sync.Map
+
+	listOnce sync.Once
+	listed   map[string]bool // see readComplete
 }
 
 // OpenStore opens the store in dir, made when it is not there with access for
@@ -163,7 +166,7 @@ func (s *Store) active(name string) (*Record, error) {
 	}
 	for _, r := range all {
 		// Most runs are over, which their state alone tells, or was told before.
-		if _, complete := s.complete.Load(r.ID); complete {
+		if r.Complete() {
 			continue
 		}
 		state, err := r.State()
@@ -264,6 +267,10 @@ func (s *Store) Clean(now time.Time) {
 		// One made just now may not have its lock yet.
 		info, err := entry.Info()
 		if err != nil || now.Sub(info.ModTime()) < time.Minute {
+			continue
+		}
+		if !entry.IsDir() {
+			os.Remove(filepath.Join(s.dir, name))
 			continue
 		}
 		half := &Record{dir: filepath.Join(s.dir, name), store: s}

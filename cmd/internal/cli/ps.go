@@ -163,10 +163,10 @@ func (app *App) recordedRuns(all []*record.Record, o *psOptions) ([]runRow, map[
 	known := make(map[string]bool)
 	for _, r := range all {
 		known[r.ID] = true
-		state, seen := r.Known()
-		if seen && !o.all {
+		if !o.all && r.Complete() {
 			continue
 		}
+		state, seen := r.Known()
 		var err error
 		if !seen {
 			state, err = r.State()

@@ -131,7 +131,7 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	}
 	var host *nvidia.Host
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() (err error) { facts, err = j.engine.Facts(gctx); return err })
+	g.Go(func() (err error) { facts, err = runFacts(gctx, j.engine, gpus != nil); return err })
 	g.Go(func() (err error) { image, ref, err = app.runImage(gctx, j, request.Project, gpus != nil); return err })
 	if gpus != nil {
 		g.Go(func() error { host = app.nvidiaHost(gctx); return nil })
@@ -177,6 +177,14 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 		return err
 	}
 	return app.precheck(j, machine, facts, running, host)
+}
+
+// runFacts asks for the facts of a run's engine: anew where the run has GPUs.
+func runFacts(ctx context.Context, e engine.Engine, gpus bool) (engine.Facts, error) {
+	if known, ok := e.(engine.Remembering); ok && !gpus {
+		return known.KnownFacts(ctx)
+	}
+	return e.Facts(ctx)
 }
 
 // spawn starts the run's monitor, which gets ready while the engine is asked.

@@ -181,21 +181,26 @@ func (c *accountCache) put(imageID string, have accounts) {
 		return
 	}
 	c.mem.Store(imageID, have)
-	file := c.file(imageID)
-	if file == "" || os.MkdirAll(c.dir, 0o700) != nil {
-		return
+	if file := c.file(imageID); file != "" {
+		if data, err := json.Marshal(have); err == nil {
+			keepFile(file, data)
+		}
 	}
-	data, err := json.Marshal(have)
-	if err != nil {
+}
+
+// keepFile keeps data in the cache folder where it can.
+func keepFile(path string, data []byte) {
+	dir := filepath.Dir(path)
+	if os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
 	// A file of its own and a rename: two runs may start at once.
-	tmp, err := os.CreateTemp(c.dir, ".accounts-*")
+	tmp, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
 		return
 	}
 	_, err = tmp.Write(data)
-	if errors.Join(err, tmp.Close()) != nil || os.Rename(tmp.Name(), file) != nil {
+	if errors.Join(err, tmp.Close()) != nil || os.Rename(tmp.Name(), path) != nil {
 		os.Remove(tmp.Name())
 	}
 }

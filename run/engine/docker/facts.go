@@ -157,13 +157,7 @@ func setGPUs(f *engine.Facts, nvidia bool) {
 // addLocal adds what the engine does not say and its machine, which is ours,
 // does.
 func (f *localFacts) addLocal(ep endpoint.Endpoint, info system.Info, m machine) {
-	f.Swap = m.swap()
-	if u, err := url.Parse(ep.Host); err == nil && u.Scheme == "unix" {
-		f.MaxRlimits = m.maxRlimits(strings.TrimPrefix(ep.Host, "unix://"), f.Rootless)
-		if f.Name != "Podman" { // which alone sets it where nobody asks
-			delete(f.MaxRlimits, "nproc")
-		}
-	}
+	f.addLimits(ep, m)
 	if f.Name != "Podman" { // which drops such requests without a word
 		f.addNVIDIA(info, m)
 	}
@@ -195,4 +189,15 @@ func arch(machine string) string {
 		return "arm64"
 	}
 	return machine
+}
+
+// addLimits adds what may be another thing at each run.
+func (f *localFacts) addLimits(ep endpoint.Endpoint, m machine) {
+	f.Swap = m.memory("SwapTotal")
+	if u, err := url.Parse(ep.Host); err == nil && u.Scheme == "unix" {
+		f.MaxRlimits = m.maxRlimits(strings.TrimPrefix(ep.Host, "unix://"), f.Rootless)
+		if f.Name != "Podman" { // which alone sets it where nobody asks
+			delete(f.MaxRlimits, "nproc")
+		}
+	}
 }

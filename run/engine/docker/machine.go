@@ -26,13 +26,13 @@ type machine struct {
 // gpuKind is how CDI names NVIDIA's GPUs.
 const gpuKind = "nvidia.com/gpu"
 
-// swap is the host's swap in bytes, or -1.
-func (m machine) swap() int64 {
+// memory is a value of the kernel's account of memory in bytes, or -1.
+func (m machine) memory(name string) int64 {
 	data, err := os.ReadFile(m.root + "/proc/meminfo")
 	if err != nil {
 		return -1
 	}
-	return meminfo.Value(string(data), "SwapTotal")
+	return meminfo.Value(string(data), name)
 }
 
 // cdiDevices names the devices of the CDI specifications in these folders. A
@@ -124,10 +124,7 @@ func (m machine) opens(path string, to *plan.AMD) bool {
 // than fs.nr_open. One without (rootless, or itself in a container) keeps to
 // its own hard limits.
 func (m machine) maxRlimits(socket string, rootless bool) map[string]int64 {
-	pid := peer(socket)
-	if pid == 1 { // systemd's socket; dockerd says in its file who it is
-		pid = m.dockerd()
-	}
+	pid := m.daemon(socket)
 	if pid <= 1 {
 		return nil
 	}
@@ -150,6 +147,16 @@ func (m machine) maxRlimits(socket string, rootless bool) map[string]int64 {
 		}
 	}
 	return max
+}
+
+// daemon is the process of the engine behind a socket; 0 or 1 where it cannot
+// be told.
+func (m machine) daemon(socket string) int {
+	pid := peer(socket)
+	if pid == 1 { // systemd's socket; dockerd says in its file who it is
+		pid = m.dockerd()
+	}
+	return pid
 }
 
 // dockerd is the process that /run/docker.pid names, or 0.
