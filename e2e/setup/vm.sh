@@ -3,6 +3,7 @@
 # not happen to the machine that tests (a reboot, ended logins, no memory left) happens there.
 #   vm.sh build     packages, root tree, key, disk image (once; about 3 min)
 #   vm.sh start     boots it and waits for ssh
+#   vm.sh alive     tells by its exit status whether it runs
 #   vm.sh ssh ...   runs a command in it as root (USER_IN=tester for a plain user)
 #   vm.sh put PATH FILE...   copies files in
 #   vm.sh reboot    and waits until ssh answers with a new boot_id
@@ -118,8 +119,8 @@ stop() {
 
 c=${1:-}; [ $# -eq 0 ] || shift
 case $c in
-  build) build;; start) start;; wait) wait_ssh;; reboot) reboot_vm;; stop) stop;;
+  build) build;; start) start;; alive) alive;; wait) wait_ssh;; reboot) reboot_vm;; stop) stop;;
   ssh) exec ssh -p "$PORT" $opts "$USER_IN@127.0.0.1" "$@";;
   put) to=$1; shift; exec scp -q -r -P "$PORT" $opts "$@" "$USER_IN@127.0.0.1:$to";;
-  *) die "usage: vm.sh build | start | wait | ssh COMMAND | put PATH FILE... | reboot | stop" ;;
+  *) die "usage: vm.sh build | start | alive | wait | ssh COMMAND | put PATH FILE... | reboot | stop" ;;
 esac

@@ -24,6 +24,10 @@ var ErrBrokenPipe = errors.New("nobody reads the output")
 // DrainIdle bounds the wait for output behind the end of a run.
 const DrainIdle = 5 * time.Second
 
+// lateEnd is how long the end of a run may come behind its output: on a machine
+// that is busy an engine takes seconds to say it.
+const lateEnd = 30 * time.Second
+
 // Bounds of the following.
 const (
 	lookEvery    = 100 * time.Millisecond // at the record, where no monitor of ours tells
@@ -98,7 +102,7 @@ func (f *Foreground) Follow(ctx context.Context) (record.State, error) {
 			if f.Session.BrokenPipe() {
 				return record.State{}, ErrBrokenPipe
 			}
-			late = time.After(DrainIdle) // as a rule the end comes right behind
+			late = time.After(lateEnd) // as a rule the end comes right behind
 		case <-late:
 			f.Warn(errors.New("the engine has ended the output, but not the run; crun logs -f shows the rest"))
 		case <-f.Session.Left():
