@@ -43,6 +43,14 @@ docker-rootless)
 podman-rootless)
 	export STORAGE_DRIVER=overlay # for an ordinary user Debian's has vfs
 	exec $as podman --cgroup-manager=cgroupfs --runtime=runc system service --time=0 "unix://$SOCKET" ;;
+docker-ssh)
+	hostname remote
+	install -d -m 700 /root/.ssh
+	echo "$KEY" >/root/.ssh/authorized_keys
+	ssh-keygen -A >/dev/null
+	mkdir -p /run/sshd
+	setpriv --pdeathsig TERM /usr/sbin/sshd -D -e &
+	exec dockerd $common ;;
 podman)
 	# Podman asks for 1048576 processes in each container, which one that may not raise limits cannot give.
 	printf '[containers]\ndefault_ulimits = ["nproc=%s:%s", "nofile=%s:%s"]\n' \

@@ -171,6 +171,7 @@ func TestExplain(t *testing.T) {
 			`cannot be reached over ssh: ssh: Could not resolve hostname lab1: Name or service not known; make "ssh ann@lab1 docker version" work first`},
 		{ssh, errors.New(sshText + "bash: line 1: docker: command not found"), "that machine has no docker command"},
 		{ssh, errors.New(sshText), "ssh gave no reason"},
+		{Endpoint{Host: "ssh://ann@lab1:2222", Remote: true}, errors.New(sshText), `make "ssh -p 2222 ann@lab1 docker version" work first`},
 		{ssh, &os.PathError{Op: "exec", Path: "ssh", Err: os.ErrNotExist}, "install it (openssh-client)"},
 	} {
 		err := tc.ep.Explain(tc.err)

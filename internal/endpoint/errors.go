@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"os/user"
 	"slices"
@@ -168,7 +169,7 @@ func (ep Endpoint) explainPermission() string {
 }
 
 func (ep Endpoint) explainSSH(stderr string) string {
-	target := strings.TrimPrefix(ep.Host, "ssh://")
+	command, target := ep.SSH()
 	lines := strings.Split(stderr, "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
 	if strings.Contains(stderr, "docker: command not found") || strings.Contains(stderr, "docker: not found") {
@@ -177,7 +178,25 @@ func (ep Endpoint) explainSSH(stderr string) string {
 	if last == "" {
 		last = "ssh gave no reason"
 	}
-	return fmt.Sprintf("the engine at %s cannot be reached over ssh: %s; make \"ssh %s docker version\" work first", ep, last, target)
+	return fmt.Sprintf("the engine at %s cannot be reached over ssh: %s; make \"%s %s docker version\" work first", ep, last, command, target)
+}
+
+// SSH gives the ssh command that leads to the engine's machine ("ssh -p 2222"),
+// and that machine as ssh names it ("ann@lab"); both are "" where the address is
+// of another kind.
+func (ep Endpoint) SSH() (command, target string) {
+	u, err := url.Parse(ep.Host)
+	if err != nil || u.Scheme != "ssh" {
+		return "", ""
+	}
+	command, target = "ssh", u.Hostname()
+	if u.Port() != "" {
+		command += " -p " + u.Port()
+	}
+	if user := u.User.Username(); user != "" {
+		target = user + "@" + target
+	}
+	return command, target
 }
 
 func (ep Endpoint) caFile() string { return ep.certDir() + "/ca.pem" }

@@ -231,3 +231,16 @@ func TestAMD(t *testing.T) {
 		}
 	}
 }
+
+// What Docker no longer has is Podman's best.
+func TestOverlayOfPodman(t *testing.T) {
+	for name, want := range map[string]string{"Podman": OK, "Docker Engine": Warning} {
+		f := healthy()
+		f.Engine.Name, f.Engine.StorageDriver = name, "overlay"
+		for _, l := range Lines(f) {
+			if l.What == "storage" && l.State != want {
+				t.Errorf("%s: %+v", name, l)
+			}
+		}
+	}
+}

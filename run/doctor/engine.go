@@ -32,12 +32,12 @@ func overlay(f Facts) string {
 func (d *lines) engine(f Facts) {
 	e := f.Engine
 	docker := e.Name != "Podman"
-	switch e.StorageDriver {
-	case "":
+	switch driver := e.StorageDriver; {
+	case driver == "":
 		d.add("storage", Unknown, "the engine does not tell its storage driver", "")
-	case "vfs":
+	case driver == "vfs":
 		d.add("storage", Warning, "vfs: each layer of an image is a whole copy of those below", overlay(f))
-	case "aufs", "devicemapper", "overlay":
+	case docker && slices.Contains([]string{"aufs", "devicemapper", "overlay"}, driver): // Podman's overlay is Docker's overlay2
 		d.add("storage", Warning, e.StorageDriver+", which newer engines no longer have",
 			overlay(f))
 	default:

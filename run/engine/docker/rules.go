@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"crun.dev/crun/internal/shellword"
 	"crun.dev/crun/run/engine"
 	"crun.dev/crun/run/plan"
 )
@@ -46,6 +47,10 @@ func rules() []rule {
 			return fmt.Sprintf("container %.12s does not run", c.container)
 		}},
 		{`bind source path does not exist: (\S.*)`, nil, func(c *ruleContext) string {
+			if command, host := c.ep.SSH(); command != "" {
+				return fmt.Sprintf("the engine at %s finds no %s on its own machine, where a run's files have to be: copy it there (%s %s mkdir -p %s; rsync -a -e %s %s/ %s:%s/), or run crun over there",
+					c.ep, c.m[1], command, host, shellword.Quote(c.m[1]), shellword.Quote(command), shellword.Quote(c.m[1]), host, shellword.Quote(c.m[1]))
+			}
 			return fmt.Sprintf("the engine at %s finds no %s on its own machine: create it there; only what both machines have can be mounted", c.ep, c.m[1])
 		}},
 		{`invalid mount config for type "bind": (?:stat|lstat|mkdir) (\S.*): permission denied|error while creating mount source path '([^']+)': .*permission denied`, nil, func(c *ruleContext) string {
