@@ -51,8 +51,11 @@ func (d *lines) rooms(f Facts) {
 	seen = "none"
 	if pf.Running > 0 {
 		seen = fmt.Sprintf("%d, which may take %s of memory together, of %s", pf.Running, plan.FormatBytes(pf.RunsMemory), plan.FormatBytes(pf.HostMemory))
-		if pf.Unbounded > 0 {
-			seen += fmt.Sprintf("; %d have no limit", pf.Unbounded)
+		switch {
+		case pf.Unbounded == pf.Running:
+			seen = fmt.Sprintf("%d, without a limit on memory", pf.Running)
+		case pf.Unbounded > 0:
+			seen += fmt.Sprintf("; without a limit on memory: %d", pf.Unbounded)
 		}
 	}
 	runs := pf

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"crun.dev/crun/internal/shellword"
 	"crun.dev/crun/run/plan"
 )
 
@@ -52,11 +53,12 @@ func (c *checker) disk() {
 		done = append(done, p.Device)
 		var names []string
 		wanted, floor := int64(0), false
-		store, root := false, false
+		store, root, images := false, false, false
 		for _, q := range c.facts.Places {
 			if q.Device != p.Device {
 				continue
 			}
+			images = images || q.Images || q.What == StorePlace
 			if q.What == "" {
 				root = true
 				continue
@@ -75,6 +77,9 @@ func (c *checker) disk() {
 		percent := p.UsedPercent()
 		seen := fmt.Sprintf("%s: %s free of %s", what, plan.FormatBytes(p.Free), plan.FormatBytes(p.Total))
 		remedy := "crun prune frees what nobody needs"
+		if !images { // prune frees the engine's disk and no other
+			remedy = fmt.Sprintf("make room there (du -xhd1 %s | sort -h shows what takes it)", shellword.Quote(p.Path))
+		}
 		switch {
 		case floor && p.Free < floorFree:
 			c.add(true, what, p.Free, seen+", too little to start a run", remedy)

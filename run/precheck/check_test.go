@@ -35,8 +35,11 @@ func TestCheck(t *testing.T) {
 			want: "image store /var/lib/docker: 5 GiB free of 210 GiB, less than 10 GiB: crun prune frees"},
 		{name: "no room for the engine", need: small, facts: func(f *Facts) { f.Places[0].Free = gib - 1 }, refused: true,
 			want: "too little to start a run"},
-		{name: "the tmpdir may not fit", need: Need{Scratch: 600 * gib}, want: "and the run's tmpdir may take 600 GiB: crun prune frees what nobody needs, or ask for less (--tmpdir SIZE,disk)"},
-		{name: "a full project", need: small, facts: func(f *Facts) { f.Places[2].Free = 0 }, refused: true, want: "project /home/a/p: 0 bytes free"},
+		{name: "the tmpdir may not fit", need: Need{Scratch: 600 * gib}, want: "and the run's tmpdir may take 600 GiB: make room there (du -xhd1 /scratch | sort -h shows what takes it), or ask for less (--tmpdir SIZE,disk)"},
+		{name: "a full project", need: small, facts: func(f *Facts) { f.Places[2].Free = 0 }, refused: true, want: "project /home/a/p: 0 bytes free of 60 GiB, too little to start a run: make room there (du -xhd1 /home/a/p | sort -h shows what takes it)"},
+		{name: "a full project beside the images", need: small, facts: func(f *Facts) {
+			f.Places = []Place{{What: ProjectPlace, Path: "/home/a/p", Total: 60 * gib, Device: 1, Images: true}}
+		}, refused: true, want: "too little to start a run: crun prune frees what nobody needs"},
 		{name: "91 % of the image store", need: small, facts: func(f *Facts) { f.Places[0].Free, f.Places[0].Used = 10*gib, 100*gib }, want: "91 % used"},
 		{name: "91 % of the project's disk", need: small, facts: func(f *Facts) { f.Places[2].Used = 600 * gib }},
 		{name: "91 % of / alone", need: small, facts: func(f *Facts) {
@@ -134,6 +137,9 @@ func TestUsedPercentIsThatOfDf(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	dir := t.TempDir()
 	places := Places([2]string{StorePlace, dir + "/not/yet"}, [2]string{TmpdirPlace, ""}, [2]string{"", "/proc"})
+	if with := Places([2]string{StorePlace, dir}, [2]string{ProjectPlace, dir}, [2]string{"", "/dev"}); len(with) != 3 || !with[1].Images || with[2].Images {
+		t.Errorf("%+v", with)
+	}
 	if len(places) != 1 || places[0].Path != dir+"/not/yet" || places[0].Total <= 0 || places[0].Free > places[0].Total {
 		t.Errorf("%+v", places)
 	}

@@ -87,6 +87,7 @@ type Place struct {
 	// the size of the file system, in bytes.
 	Free, Used, Total int64
 	Device            uint64 // tells file systems apart
+	Images            bool   // the engine's images lie on this file system too
 }
 
 // What places are for.

@@ -49,6 +49,11 @@ func Places(whatAndPath ...[2]string) []Place {
 			places = append(places, place)
 		}
 	}
+	for _, store := range places {
+		for i := range places {
+			places[i].Images = places[i].Images || store.What == StorePlace && places[i].Device == store.Device
+		}
+	}
 	return places
 }
 
