@@ -60,6 +60,19 @@ func flagError(cmd *cobra.Command, err error) error {
 			err = fmt.Errorf("%w%s", err, nearestFlag(cmd, name))
 		}
 	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		// Of these the standard library's words are for programmers.
+		name := "--" + invalid.GetFlag().Name
+		switch invalid.GetFlag().Value.Type() {
+		case "bool":
+			err = fmt.Errorf("%s is %q; it needs no value, and may have true or false", name, invalid.GetValue())
+		case "int":
+			err = fmt.Errorf("%s is %q; write a whole number", name, invalid.GetValue())
+		case "duration":
+			err = fmt.Errorf("%s is %q; write it as 10s, 2m or 1h", name, invalid.GetValue())
+		}
+	}
 	return &usageError{command: cmd.CommandPath(), err: err}
 }
 

@@ -23,6 +23,12 @@ func TestUnknownFlags(t *testing.T) {
 		"ps --rm":                    "unknown flag: --rm\n",
 		"logs --folow x":             "unknown flag: --folow (did you mean --follow?)",
 		"ps --contxt x":              "unknown flag: --contxt (did you mean --context?)",
+		"ps --watch=x":               `--watch is "x"; it needs no value, and may have true or false`,
+		"run --detach= x":            `--detach is ""; it needs no value`,
+		"doctor --timeout x":         `--timeout is "x"; write it as 10s, 2m or 1h`,
+		"why --exit x":               `--exit is "x"; write a whole number`,
+		"ps -o {{.Nope}}":            "-o is no template: there is no field Nope; there are Name, ID, User, ",
+		"ps -o {{.Name":              "-o is no template: template: -o:1: unclosed action",
 		"run --memory":               "flag needs an argument: --memory\n",
 		"ps --host=":                 "--host is empty: name one, or leave the flag out",
 		"ps --context= ":             "--context is empty: name one, or leave the flag out",
@@ -34,6 +40,14 @@ func TestUnknownFlags(t *testing.T) {
 		app.Err = &errs
 		if code := app.Run(context.Background(), strings.Fields(args)); code != exitUsage || !strings.HasPrefix(errs.String(), "crun: "+want) {
 			t.Errorf("%s ends with %d: %s, want %q", args, code, &errs, want)
+		}
+	}
+}
+
+func TestRowTemplate(t *testing.T) {
+	for _, text := range []string{"{{.Name}}", "{{index .Command 0}} {{.ExitCode}}", "{{.Started.Unix}}", "{{range .Command}}{{.}} {{end}}"} {
+		if _, err := rowTemplate(text); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 	"time"
 	"unicode"
@@ -45,6 +47,16 @@ type runRow struct {
 	Command     []string     `json:"command"`
 
 	container string
+}
+
+// rowFields are the names that a template may use.
+func rowFields() (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[runRow]()) {
+		if f.IsExported() {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 func newPsCmd(app *App, runF func(*psOptions) error) *cobra.Command {
@@ -106,6 +118,10 @@ func (o *psOptions) check(cmd *cobra.Command, app *App) error {
 	switch {
 	case strings.Contains(o.output, "{{"):
 		if _, err := rowTemplate(o.output); err != nil {
+			if _, name, ok := strings.Cut(err.Error(), "can't evaluate field "); ok {
+				name, _, _ = strings.Cut(name, " ")
+				err = fmt.Errorf("there is no field %s; there are %s", name, strings.Join(rowFields(), ", "))
+			}
 			return usagef(cmd, "-o is no template: %w", err)
 		}
 	case o.output != "" && o.output != "json" && o.output != "wide":

@@ -19,7 +19,8 @@ func rowTemplate(text string) (*template.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, t.Execute(io.Discard, runRow{})
+	// What every run has is there: its first word may be asked for.
+	return t, t.Execute(io.Discard, runRow{Command: []string{"true"}, ExitCode: new(int)})
 }
 
 func (app *App) printRuns(w io.Writer, rows []runRow, o *psOptions) error {
