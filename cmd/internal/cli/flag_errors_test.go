@@ -28,7 +28,7 @@ func TestUnknownFlags(t *testing.T) {
 		"doctor --timeout x":         `--timeout is "x"; write it as 10s, 2m or 1h`,
 		"why --exit x":               `--exit is "x"; write a whole number`,
 		"ps -o {{.Nope}}":            "-o is no template: there is no field Nope; there are Name, ID, User, ",
-		"ps -o {{.Name":              "-o is no template: template: -o:1: unclosed action",
+		"ps -o {{.Name":              "-o is no template: unclosed action",
 		"run --memory":               "flag needs an argument: --memory\n",
 		"ps --host=":                 "--host is empty: name one, or leave the flag out",
 		"ps --context= ":             "--context is empty: name one, or leave the flag out",

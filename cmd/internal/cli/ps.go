@@ -122,6 +122,10 @@ func (o *psOptions) check(cmd *cobra.Command, app *App) error {
 				name, _, _ = strings.Cut(name, " ")
 				err = fmt.Errorf("there is no field %s; there are %s", name, strings.Join(rowFields(), ", "))
 			}
+			if _, why, ok := strings.Cut(err.Error(), "template: -o:"); ok { // and a place within it
+				_, why, _ = strings.Cut(why, ": ")
+				err = errors.New(why)
+			}
 			return usagef(cmd, "-o is no template: %w", err)
 		}
 	case o.output != "" && o.output != "json" && o.output != "wide":
