@@ -9,8 +9,8 @@ import (
 )
 
 // Lint reads an environment file as Open does and gives all that there is to
-// say about it. It needs no engine. Of options, Python, ProjectExtras, Groups, Platform, CUDA and
-// HostCUDA count. The error is that of a file which cannot be read; its mistakes are findings.
+// say about it. It needs no engine. Of options, Python, ProjectExtras, Groups, Platform, Apt, CUDA
+// and HostCUDA count. The error is that of a file which cannot be read; its mistakes are findings.
 func Lint(file string, options Options) ([]environment.Finding, error) {
 	text, err := readEnvironment(file)
 	if err != nil {
@@ -59,7 +59,7 @@ func readOptions(file string, options Options) (environment.Options, error) {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	return environment.Options{
 		File: file, FolderName: filepath.Base(folder), Python: options.Python, Platform: options.Platform,
-		ProjectExtras: options.ProjectExtras, Groups: options.Groups,
+		ProjectExtras: options.ProjectExtras, Groups: options.Groups, Apt: options.Apt,
 		ReadFile: readRequirements, Exists: exists, Installed: installed,
 	}, err
 }

@@ -210,7 +210,7 @@ func parse(text []byte, file, folderName string, options Options) (env *environm
 	env, findings, err = environment.Parse(text, environment.Options{
 		File: file, FolderName: folderName, Python: options.Python, Platform: options.Platform,
 		ProjectExtras: options.ProjectExtras, Groups: options.Groups,
-		ReadFile: readRequirements, Exists: exists,
+		Apt: options.Apt, ReadFile: readRequirements, Exists: exists,
 	})
 	if env != nil {
 		takeFileChannels(env)

@@ -175,6 +175,9 @@ type Options struct {
 	// beside its dependencies: of [project.optional-dependencies] and of
 	// [dependency-groups]. Another kind of file has none and is refused.
 	ProjectExtras, Groups []string
+	// Apt are Debian packages that the image has beside the environment, each
+	// NAME or NAME=VERSION.
+	Apt []string
 	// ReadFile gives the content of a file that the environment names ("-r
 	// more.txt"): path begins as File does, or is absolute. nil means that none
 	// can be read.

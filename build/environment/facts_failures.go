@@ -237,6 +237,12 @@ func (p *parser) limitNumpy() []yamlfile.Edit {
 	return nil
 }
 
+// bringsLibGL tells whether a package of Debian or Ubuntu is one that has libGL.so.1.
+func bringsLibGL(apt string) bool {
+	name, _, _ := strings.Cut(apt, "=")
+	return name == "libgl1" || name == "libgl1-mesa-glx"
+}
+
 // lintOpenCV: the wheels of opencv-python link libGL.so.1 of the system, those of
 // opencv-python-headless do not; all four put the same module cv2 into the
 // environment, and one alone may be there
@@ -253,7 +259,7 @@ func (p *parser) lintOpenCV() {
 			} else if first.Name != r.Name {
 				p.find("opencv-twice", SeverityWarning, r.Pos, "%s and %s of line %d both bring the module cv2, one over the other; keep one of them", r.Name, first.Name, first.Pos.Line).Fix = fix(false, p.removeItem(r.Pos))
 			}
-			if !strings.HasSuffix(r.Name, "-headless") {
+			if !strings.HasSuffix(r.Name, "-headless") && !slices.ContainsFunc(p.opts.Apt, bringsLibGL) {
 				p.find("opencv-libgl", SeverityNote, r.Pos, `%s needs libGL.so.1, which a base image without a desktop lacks; write "- %s-headless", or let build.apt of profiles.yaml have libgl1 and libglib2.0-0`, r.Name, r.Name).Fix = fix(false, p.renameItem(r.Pos, r.Name, r.Name+"-headless"))
 			}
 		}

@@ -125,6 +125,24 @@ func TestCodes(t *testing.T) {
 	golden.Check(t, "../../../docs/lint.md", page)
 }
 
+// TestLibGLOfApt: a library that the image gets from apt is not missing.
+func TestLibGLOfApt(t *testing.T) {
+	text := []byte("channels: [conda-forge]\ndependencies:\n  - python=3.9\n  - pip\n  - pip: [opencv-python]\n")
+	for apt, want := range map[string]string{"": "opencv-libgl", "ffmpeg": "opencv-libgl", "libgl1": "", "libgl1=1.6.0-1": ""} {
+		findings, err := Lint(text, Options{Apt: []string{apt}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range findings {
+			got += f.Code
+		}
+		if got != want {
+			t.Errorf("with %q from apt the findings are %q, want %q", apt, got, want)
+		}
+	}
+}
+
 // TestLintRequirements: what is said of a list of requirements speaks of lines,
 // and mends lines.
 func TestLintRequirements(t *testing.T) {

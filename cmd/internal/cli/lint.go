@@ -185,8 +185,8 @@ func (app *App) lintFile(ctx context.Context, path string, options build.Options
 	if err != nil {
 		return "", nil, err
 	}
-	if section, _, err := app.buildSection(file); err == nil && options.CUDA == "" {
-		options.CUDA = section.CUDA // a mistake in profiles.yaml is crun profiles validate's
+	if section, _, err := app.buildSection(file); err == nil { // a mistake in profiles.yaml is crun profiles validate's
+		options.CUDA, options.Apt = firstOf(options.CUDA, section.CUDA), section.Apt
 	}
 	if options.CUDA == build.CUDAAuto {
 		options.HostCUDA = app.hostCUDA(ctx)

@@ -72,7 +72,11 @@ func (app *App) fixFile(path string, o lintOptions) (string, *environment.Fixed,
 	if err != nil {
 		return "", nil, err
 	}
-	fixed, err := build.FixText(text, file, build.Options{Python: o.python, ProjectExtras: o.lists.extras, Groups: o.lists.groups, Platform: o.platform})
+	var extras build.Extras
+	if section, _, err := app.buildSection(file); err == nil {
+		extras.Apt = section.Apt
+	}
+	fixed, err := build.FixText(text, file, build.Options{Python: o.python, ProjectExtras: o.lists.extras, Groups: o.lists.groups, Platform: o.platform, Extras: extras})
 	if err != nil {
 		return "", nil, err
 	}
