@@ -124,7 +124,7 @@ func (p *Project) noSolution(f failure) error {
 func (m missing) have() string {
 	switch {
 	case len(m.Near) == 1:
-		return ": there is " + m.Near[0]
+		return ": the nearest is " + m.Near[0] // the newest, or the oldest
 	case len(m.Near) > 0:
 		return ": nearest are " + strings.Join(m.Near, ", ")
 	case len(m.Names) > 0:

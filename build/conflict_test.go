@@ -14,7 +14,7 @@ func TestNoSolution(t *testing.T) {
 		{failure{Kind: "conda", Text: "x", Missing: []missing{
 			{Spec: "pytorch=2.*", Near: []string{"1.7.1"}}, {Spec: "pyyaml", Names: []string{"ruamel.yaml", "yaml"}}, {Spec: "pip"},
 		}}, `no channel has what is asked for:
-FILE:5:5: pytorch=2.*: there is 1.7.1
+FILE:5:5: pytorch=2.*: the nearest is 1.7.1
 FILE:6:5: pyyaml: there is no such package (did you mean ruamel.yaml, yaml?)
 FILE:7:5: pip: there is no such package
 change the versions, or add a channel that has them`},
