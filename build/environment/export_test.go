@@ -188,3 +188,12 @@ func TestNeeded(t *testing.T) {
 		}
 	}
 }
+
+// TestFixAllCountsBroken: what could not be read before its fix counts as a
+// package of the file as it was.
+func TestFixAllCountsBroken(t *testing.T) {
+	fixed, err := FixAll([]byte("channels: [conda-forge]\ndependencies:\n  - python=3.9=h_1\n  -scipy\nprefix: /x\n"), Options{})
+	if err != nil || fixed.Before != 2 || fixed.After != 2 {
+		t.Errorf("%d packages became %d, error %v", fixed.Before, fixed.After, err)
+	}
+}

@@ -74,6 +74,10 @@ func (f *Fixed) make(findings []Finding, opts Options) bool {
 	if err != nil || hasError(left) && !hasError(f.Left) || anyStays(findings, left) {
 		return false
 	}
+	if hasError(f.Left) {
+		// What asked for packages could not be read before.
+		f.Before = requests(text, opts)
+	}
 	f.Text, f.Left, f.Made = text, left, append(f.Made, findings...)
 	for _, finding := range findings {
 		f.Unknown = append(f.Unknown, finding.unknown...)
