@@ -137,6 +137,8 @@ func badClause(text, clause string) error {
 		return fmt.Errorf("has its version in (...); take them out")
 	case strings.ContainsAny(clause, `"'`):
 		return fmt.Errorf("has quotes inside; put them around the whole item, or take them out")
+	case condaClause.MatchString(strings.TrimRight(clause, "=")):
+		return fmt.Errorf(`has "=" at its end, where a build would stand; take it out`)
 	case strings.ContainsAny(strings.TrimLeft(clause, "=!<>~"), "<>=!~"):
 		return fmt.Errorf(`has the version %q; put a "," between its parts`, text)
 	case strings.HasPrefix(clause, "==="):

@@ -17,6 +17,10 @@ func (p *parser) lintNames() {
 		case other != "" && spec.Build == "": // a build was in a channel
 			p.find("pypi-name", SeverityWarning, spec.Pos,
 				`%s is PyPI's name; conda's is %s: write "- %s", or put %s under "- pip:"`, spec.Name, other, other, spec.Name).Fix = fix(false, p.renameItem(spec.Pos, spec.Name, other))
+		case spec.Build == "" && !slices.Contains(condaSpellings, spec.Name) && condaSpelling(name) != "":
+			other := condaSpelling(name)
+			p.find("pypi-name", SeverityWarning, spec.Pos,
+				`conda tells "_" from "-", and has the package as %s: write "- %s"`, other, other).Fix = fix(false, p.renameItem(spec.Pos, spec.Name, other))
 		case debianName.MatchString(name) && spec.Version == "" && spec.Build == "":
 			p.find("debian-name", SeverityWarning, spec.Pos,
 				"%s is Debian's name, which no conda channel has; put it into build.apt of profiles.yaml", spec.Name).Fix = fix(false, p.removeItem(spec.Pos))
@@ -138,4 +142,14 @@ func (p *parser) lintTwice() {
 			}
 		}
 	}
+}
+
+// condaSpelling gives conda's one spelling of a name in the form of
+// names.Distribution, or "".
+func condaSpelling(name string) string {
+	i := slices.IndexFunc(condaSpellings, func(spelling string) bool { return names.Distribution(spelling) == name })
+	if i < 0 {
+		return ""
+	}
+	return condaSpellings[i]
 }

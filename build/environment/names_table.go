@@ -35,6 +35,13 @@ var condaNames = map[string]string{
 	"pyqt5":                          "pyqt",
 }
 
+// condaSpellings are names of conda's packages of which no channel has the
+// other spelling: pip takes "-", "_" and "." for the same, conda does not.
+var condaSpellings = []string{
+	"absl-py", "charset-normalizer", "flask-cors", "google-auth", "huggingface_hub", "imbalanced-learn", "python-dateutil",
+	"pytorch-lightning", "scikit-image", "scikit-learn", "scikit-optimize", "sentence-transformers", "umap-learn",
+}
+
 // sameInConda gives further pairs, of the same kind, for a package that is
 // asked for twice; they are no reason to speak of a name.
 var sameInConda = map[string]string{

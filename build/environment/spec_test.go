@@ -78,6 +78,7 @@ func TestCondaSpecRefused(t *testing.T) {
 		"numpy>=1,":                      `has a "," at its end`,
 		"numpy=1.":                       `has the version "=1."`,
 		"numpy=1=b=c":                    `has the version`,
+		"numpy=1.20=":                    `has "=" at its end, where a build would stand; take it out`,
 		"numpy 1 b c":                    "holds more than a name, a version and a build",
 		"numpy=1,21":                     `write "numpy=1.21"`,
 		"python 3,9":                     `write "python=3.9"`,
