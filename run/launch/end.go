@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,6 +72,7 @@ func (o *Owner) exit(ctx context.Context, c *connection) (int, error) {
 		case <-drained:
 			// As a rule the end comes right behind.
 			drained, late = nil, time.After(drainTime)
+			o.keepEarly()
 		case <-late:
 			if container, err := o.Engine.State(ctx, c.id); err == nil && (container.Status == "running" || container.Status == "paused") {
 				return 0, errOutputLost
@@ -179,15 +181,21 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 		all            sync.WaitGroup
 	)
 	all.Go(func() { container, stateErr = o.Engine.State(ctx, id) })
-	_, err := os.Lstat(ShareDir(o.Record.Dir()))
-	shares := err == nil
+	shares := o.shares()
+	early := map[string][]byte{} // in the record already
+	if o.early != nil {
+		early = <-o.early
+		o.early = nil
+	}
 	read := func(path, name string, to *[]byte, kept *error) {
 		if shares {
 			*to = o.shared(path)
 		} else {
 			*to, _ = o.Engine.ReadFile(ctx, id, path)
 		}
-		*kept = o.keep(name, *to)
+		if had, ok := early[name]; !ok || !bytes.Equal(had, *to) {
+			*kept = o.keep(name, *to)
+		}
 	}
 	all.Go(func() { read(inside.LimitsPath, record.LimitsFile, &limits, &kept[0]) })
 	all.Go(func() { read(inside.ReportPath, record.ReportFile, &report, &kept[1]) })
@@ -249,6 +257,31 @@ func (o *Owner) lastSignal() (name string) {
 		}
 	}
 	return name
+}
+
+// shares tells whether the container has a folder of the record.
+func (o *Owner) shares() bool {
+	_, err := os.Lstat(ShareDir(o.Record.Dir()))
+	return err == nil
+}
+
+// keepEarly keeps what init has written once the output has ended: an engine
+// tells the end a tenth of a second later, and the record need not wait for it.
+func (o *Owner) keepEarly() {
+	if o.early != nil || !o.shares() {
+		return
+	}
+	early := make(chan map[string][]byte, 1)
+	o.early = early
+	go func() {
+		kept := make(map[string][]byte)
+		for path, name := range map[string]string{inside.LimitsPath: record.LimitsFile, inside.ReportPath: record.ReportFile} {
+			if data := o.shared(path); data != nil && o.keep(name, data) == nil {
+				kept[name] = data
+			}
+		}
+		early <- kept
+	}()
 }
 
 // keep puts a file of init's into the record, where there is one.

@@ -66,6 +66,9 @@ type Owner struct {
 	// the removal failed; what is left to do then may take a while.
 	Ended func(record.State)
 
+	// early gives what keepEarly has put into the record, by name.
+	early <-chan map[string][]byte
+
 	// reported says that init's report of the end is in the record.
 	reported bool
 
