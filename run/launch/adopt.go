@@ -72,6 +72,11 @@ func (o *Owner) resume(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	o.state.Monitor = os.Getpid()
+	if tell := o.Started; c.over {
+		// Whoever waits for word of the run waits for its end.
+		o.Started = nil
+		defer func() { o.Started = tell }()
+	}
 	if o.state.Phase == record.Creating {
 		o.started(container.Started)
 	} else {
@@ -225,6 +230,7 @@ func (o *Owner) rejoin(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	over := container.Status == "exited" || container.Status == "dead"
+	c.over = over
 	if over {
 		ended := make(chan engine.Exit, 1)
 		ended <- engine.Exit{Code: container.ExitCode}

@@ -124,6 +124,7 @@ type connection struct {
 	drained chan struct{}       // closed when the output has ended
 	stream  engine.Stream
 	cancel  context.CancelFunc // ends wait and events
+	over    bool               // the container had ended when it was connected to
 	watched <-chan struct{}    // closed when no event is written into the record any more
 }
 

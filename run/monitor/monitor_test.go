@@ -246,3 +246,46 @@ func TestGraceOutlivesTheForeground(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestServeAdoptsTheEnd: a run that is over by the time that it is adopted is
+// never told to go on, so that a list is right at its first look.
+func TestServeAdoptsTheEnd(t *testing.T) {
+	b := newBench(t)
+	b.fake.Command = func(*enginetest.Process) int { return 7 }
+	r, lock, err := b.store.Create(b.plan, record.NewState(time.Now(), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _, err := b.fake.Create(t.Context(), b.plan, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := b.fake.Attach(t.Context(), id, engine.AttachOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	exit, err := b.fake.Wait(t.Context(), id)
+	if err == nil {
+		err = b.fake.Start(t.Context(), id)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-exit
+	state, err := r.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Phase, state.Container, state.Started = record.Running, id, time.Now().UTC()
+	if err := r.SetState(state); err != nil {
+		t.Fatal(err)
+	}
+	b.serve(true, lock)
+	if m := b.expect(Ended); m.State.Phase != record.Ended || *m.State.ExitCode != 7 {
+		t.Errorf("message %+v", m)
+	}
+	if err := <-b.done; err != nil {
+		t.Error(err)
+	}
+}
