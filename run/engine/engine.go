@@ -193,6 +193,11 @@ type ExecOptions struct {
 type Execution interface {
 	Stream
 	Resize(ctx context.Context, width, height uint) error
+	// Signal sends a signal, by name, to the command and those that it has
+	// started. Engines have no call for it: it works where the command is a
+	// process of this machine and of this user. One that has ended gives
+	// ErrNotRunning.
+	Signal(ctx context.Context, signal string) error
 	// Exit waits for the end, once the output has ended, and gives the code.
 	Exit(ctx context.Context) (int, error)
 }

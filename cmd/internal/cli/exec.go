@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"crun.dev/crun/run/engine"
+	"crun.dev/crun/run/launch"
 	"crun.dev/crun/run/record"
 )
 
@@ -33,7 +35,8 @@ func newExecCmd(app *App, runF func(*execOptions) error) *cobra.Command {
 		Short: "Run one more command in a run",
 		Long: `Run a command in the container of a run that goes on, beside its own: with the
 same user, variables, folders and limits, which the two share. The exit code is
-the command's; 125 means that crun or the engine failed.`,
+the command's; 125 means that crun or the engine failed. Ctrl-C sends SIGINT to
+the command, a second one SIGTERM, a third one SIGKILL.`,
 		Example: `  crun exec train-7k2q nvidia-smi
   crun exec train-7k2q py-spy dump --pid 7
   crun exec -it train-7k2q python`,
@@ -124,11 +127,16 @@ func (app *App) exec(ctx context.Context, o *execOptions) error {
 	if tty {
 		opts.Env = append([]string{"TERM=" + firstOf(app.Getenv("TERM"), "xterm")}, opts.Env...)
 	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, launch.Signals()...)
+	defer signal.Stop(signals)
 	x, err := e.Exec(ctx, state.Container, opts)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
+	ended := ctx
+	ctx = context.WithoutCancel(ctx)                                                                                          // signals are the command's from here on
 	_ = r.AddEvent(record.Event{By: "crun exec", What: "exec", Attrs: map[string]string{"command": shortCommand(o.command)}}) // for the reader alone
 	restore, err := app.execTerminal(ctx, x, tty)
 	if err != nil {
@@ -147,14 +155,31 @@ func (app *App) exec(ctx context.Context, o *execOptions) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- x.Demux(app.Out, app.Err) }()
-	select {
-	case <-ctx.Done():
-		restore()
-		app.note("the command goes on in run %s", o.run)
-		return interrupted(nil)
-	case err := <-done:
-		if err != nil {
-			return fmt.Errorf("reading the output: %w", err)
+	var interrupts launch.Interrupts
+	for open := true; open; {
+		select {
+		case s := <-signals:
+			action := interrupts.Next(s)
+			if action.Detach {
+				action.Signal = "SIGHUP"
+			}
+			err := x.Signal(ctx, action.Signal)
+			switch {
+			case errors.Is(err, engine.ErrNotRunning):
+			case err != nil && ended.Err() != nil:
+				restore()
+				app.note("the command goes on in run %s (%v)", o.run, err)
+				return interrupted(nil)
+			case err != nil:
+				app.warn(err.Error())
+			case action.Detach: // nobody sees the rest
+				return interrupted(nil)
+			}
+		case err := <-done:
+			if err != nil {
+				return fmt.Errorf("reading the output: %w", err)
+			}
+			open = false
 		}
 	}
 	code, err := x.Exit(ctx)

@@ -3,11 +3,15 @@ package docker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"golang.org/x/sys/unix"
 
 	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/run/engine"
@@ -66,6 +70,32 @@ var notFound = lazyregexp.New(`^OCI runtime exec failed: [^\n]*(executable file 
 
 func (x *execution) Resize(ctx context.Context, width, height uint) error {
 	return x.engine.api.ContainerExecResize(ctx, x.id, container.ResizeOptions{Width: width, Height: height})
+}
+
+func (x *execution) Signal(ctx context.Context, name string) error {
+	got, err := x.engine.api.ContainerExecInspect(ctx, x.id)
+	switch {
+	case err != nil:
+		return x.engine.explain(err, subject{container: x.container})
+	case !got.Running:
+		return engine.ErrNotRunning
+	}
+	// The number is of the engine's machine, which may be another one.
+	group, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", got.Pid))
+	if err != nil || got.Pid <= 1 || !strings.Contains(string(group), x.container) {
+		return fmt.Errorf("sending %s: %w", name, errors.ErrUnsupported)
+	}
+	pid := got.Pid
+	if leader, err := unix.Getpgid(pid); err == nil && leader == pid {
+		pid = -pid
+	}
+	switch err := unix.Kill(pid, unix.SignalNum(name)); {
+	case errors.Is(err, unix.ESRCH):
+		return engine.ErrNotRunning
+	case err != nil:
+		return fmt.Errorf("sending %s: %w", name, err)
+	}
+	return nil
 }
 
 // Exit waits for the end: an engine ends the output a moment before.
