@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,6 +28,7 @@ func (n *initProcess) supervise(path string, args []string) int {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
 
+	haveThreads(spareThreads)
 	// The signals that init catches are the default again in the command.
 	n.start = time.Now()
 	pid, err := syscall.ForkExec(path, args, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: sys})
@@ -95,6 +98,30 @@ func (n *initProcess) sample(now time.Time) {
 		n.sampler.Counts(now)
 	}
 	n.samples++
+}
+
+// spareThreads make eleven with those that there are: more than init was seen to
+// need at once (8), and few enough for the least pids that a run may have. Each
+// system call that waits holds one.
+const spareThreads = 5
+
+// haveThreads starts n threads, which wait to be used from then on. A command
+// that fills the run's pids leaves none to start, and Go's runtime would end
+// init, and the run with it.
+func haveThreads(n int) {
+	var all sync.WaitGroup
+	release := make(chan struct{})
+	all.Add(n)
+	for range n {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			all.Done()
+			<-release
+		}()
+	}
+	all.Wait()
+	close(release)
 }
 
 func (n *initProcess) limitMessage() string {
