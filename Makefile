@@ -20,7 +20,7 @@ INIT_FILES := $(INIT_DIR)/crun-init-amd64 $(INIT_DIR)/crun-init-arm64
 INIT_SRC   := $(shell find cmd/crun-init run/inside run/plan -name '*.go' ! -name '*_test.go') go.mod
 LDFLAGS    := -s -w -X crun.dev/crun/cmd/internal/cli.version=$(VERSION)
 
-.PHONY: help build go-there init setup test unit e2e lint fmt demo bench fuzz test-engines test-vm test-heavy test-large verify docs install uninstall clean
+.PHONY: help build go-there init setup test unit e2e lint fmt demo bench fuzz faults test-engines test-vm test-heavy test-large verify docs install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ demo: build ## build the example's image and train in it, from nothing
 bench: build ## measure crun against plain docker, in pairs
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config e2e/setup/bench.sh
 
+faults: build ## 51 real deaths and 16 runs that only look like it, with PyTorch: what crun why says of each
+	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config e2e/setup/faults.sh
+
 fuzz: ## a minute of made-up input for each fuzz test of the parser
 	@e2e/setup/fuzz.sh 60
 
@@ -87,7 +90,7 @@ test-vm: build ## runs in a machine with systemd and cgroup v2 (QEMU): a login t
 test-heavy: build ## 100 runs at once, and a run that writes 2 GiB
 	@config=$$(e2e/setup/all.sh) && CRUN_CONFIG=$$config CRUN_BINARY=$(CURDIR)/bin/crun e2e/setup/test-heavy.sh
 
-verify: test demo fuzz bench test-engines test-vm test-heavy test-large ## everything, the slow suites too
+verify: test demo fuzz faults bench test-engines test-vm test-heavy test-large ## everything, the slow suites too
 
 docs: init ## write the man pages, the reference and the shell completions
 	$(GO) run ./cmd/internal/gendocs -out docs

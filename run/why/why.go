@@ -45,7 +45,9 @@ func Draw(c *evidence.Case) *Verdict {
 	}
 	v := &Verdict{}
 	causes, asides := findings(c, rules.Causes)
+	surestFirst(causes)
 	ends, moreAsides := findings(c, rules.Ends)
+	unknownLast(ends)
 	v.Asides = append(asides, moreAsides...)
 	var best *evidence.Finding
 	switch {
@@ -76,7 +78,7 @@ func (v *Verdict) drop(all []*evidence.Finding, why evidence.Text) {
 	}
 }
 
-// findings gives what the rules find, the surest first.
+// findings gives what the rules find, in their order.
 func findings(c *evidence.Case, table []evidence.Rule) (found, asides []*evidence.Finding) {
 	for _, rule := range table {
 		f := rule.Find(c)
@@ -88,11 +90,29 @@ func findings(c *evidence.Case, table []evidence.Rule) (found, asides []*evidenc
 			found = append(found, f)
 		}
 	}
+	return found, asides
+}
+
+// surestFirst sorts causes: of equally sure ones the table's order stays.
+func surestFirst(found []*evidence.Finding) {
 	order := []evidence.Sure{evidence.Certain, evidence.Likely, evidence.Unknown}
 	slices.SortStableFunc(found, func(a, b *evidence.Finding) int {
 		return cmp.Compare(slices.Index(order, a.Sure), slices.Index(order, b.Sure))
 	})
-	return found, asides
+}
+
+// unknownLast sorts ends: each is a fact, and the table has the one that says
+// most first.
+func unknownLast(found []*evidence.Finding) {
+	slices.SortStableFunc(found, func(a, b *evidence.Finding) int {
+		rank := func(f *evidence.Finding) int {
+			if f.Sure == evidence.Unknown {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Compare(rank(a), rank(b))
+	})
 }
 
 // looked is what was looked at where nothing fits.

@@ -7,7 +7,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var descriptorWords = lazyregexp.New(`.*(?:Too many open files|received 0 items of ancdata|\[Errno 24\]|EMFILE).*`)
+var descriptorWords = lazyregexp.New(`.*(?:Too many open files|received 0 items of ancdata|\[Errno 24\]|EMFILE|unable to open shared memory object <[^>]*> in read-write mode(?:: Too many open files.*)?$).*`)
 
 // descriptors: a process had as many files open as it may.
 var descriptors = evidence.Rule{
@@ -18,7 +18,7 @@ var descriptors = evidence.Rule{
 "received 0 items of ancdata". The limit is each process's own.
 Source: getrlimit(2), RLIMIT_NOFILE; unix(7), SCM_RIGHTS; pytorch issue 973.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
-		m := c.Raised(descriptorWords)
+		m := c.Words(descriptorWords)
 		if m == nil || inotifyWords.MatchString(m[0]) {
 			return nil
 		}

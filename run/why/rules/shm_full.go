@@ -6,7 +6,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var busWords = lazyregexp.New(`DataLoader worker \(pid(?:\(s\))? [\d, ]+\) is killed by signal: Bus error.*|insufficient shared memory \(shm\).*|unable to (?:write to|open|mmap|allocate) (?:file|shared memory).*(?:/torch_|/dev/shm|No space left|shared memory).*|Unexpected bus error encountered in worker.*|OSError: \[Errno 28\] No space left on device: '/(?:psm|torch|sem)_?.*`)
+var busWords = lazyregexp.New(`DataLoader worker \(pid(?:\(s\))? [\d, ]+\) is killed by signal: Bus error.*|insufficient shared memory \(shm\).*|unable to (?:write to|mmap|allocate|resize) (?:file|shared memory).*(?:/torch_|/dev/shm|No space left|shared memory).*|Unexpected bus error encountered in worker.*|OSError: \[Errno 28\] No space left on device: '/(?:psm|torch|sem)_?.*`)
 
 // shmFull: a page of shared memory that cannot be had is no error of a call: the
 // process that touches it gets SIGBUS.

@@ -19,8 +19,11 @@ the message does not say which file system it means. Checkpoints that PyTorch wr
 Source: tmpfs(5), write(2).`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		used, held, ok := c.PlacePeak(plan.TmpPath)
-		if !ok || c.Clean() || !evidence.Full(used, held) {
+		if !ok || c.Clean() {
 			return nil
+		}
+		if !evidence.Full(used, held) {
+			return tmpWasFull(c, held)
 		}
 		f := &evidence.Finding{
 			Code: "tmp-full", Sure: evidence.Likely, Signs: []evidence.Sign{{What: plan.TmpPath, Value: size(used), Limit: size(held)}},
@@ -34,4 +37,24 @@ Source: tmpfs(5), write(2).`,
 		}
 		return f
 	},
+}
+
+var (
+	inTmp    = lazyregexp.New(`(?:^|[\s'":=])(?:/var)?/tmp/`)
+	anywhere = lazyregexp.New(`['"]/[^'"]+['"]`)
+)
+
+// tmpWasFull is for a file in /tmp that is gone with the program that wrote it,
+// before anybody looked: something was full, and no disk of the run is.
+func tmpWasFull(c *evidence.Case, held int64) *evidence.Finding {
+	m := c.Raised(noSpace)
+	if m == nil || len(fullDisks(c)) > 0 || !inTmp.MatchString(m[0]) && anywhere.MatchString(m[0]) {
+		return nil
+	}
+	return &evidence.Finding{
+		Code: "tmp-full", Sure: evidence.Likely,
+		Signs: []evidence.Sign{said(m[0]), {What: "disks of the run", Value: "had room"}, {What: plan.TmpPath, Value: "has", Limit: size(held)}},
+		Cause: evidence.Say("/tmp of %s was most likely full: something was, and no disk of the run", "/tmp（%s）很可能已满：有空间用尽，但不是运行所用的磁盘", size(held)),
+		Fix:   evidence.Say("--tmpdir %s, or --tmpdir 20g,disk", "--tmpdir %s，或 --tmpdir 20g,disk", more(held*4/3)),
+	}
 }
