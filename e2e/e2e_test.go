@@ -90,6 +90,8 @@ func TestScripts(t *testing.T) {
 				return os.Getuid() == 0, nil
 			case "engine":
 				return missing == "", nil
+			case "slow":
+				return patience > time.Minute, nil
 			case "config":
 				return os.Getenv("CRUN_CONFIG") != "", nil
 			case "buildkitd":

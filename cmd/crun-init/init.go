@@ -67,6 +67,7 @@ type initProcess struct {
 	limits      inside.Limits // before the command
 	differences []inside.Difference
 	early       []inside.EarlySignal
+	got         []string        // names of signals that came
 	sampler     *inside.Sampler // nil before the first look
 	samples     int             // looks up to now
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -198,7 +199,9 @@ wait`)
 			tr.begin()
 			tr.waitFor("ready")
 			tr.Process.Signal(s)
-			tr.exits(6, inside.ReasonExited)
+			if r := tr.exits(6, inside.ReasonExited); !slices.Equal(r.Got, []string{"SIG" + name}) {
+				t.Errorf("the report has %q", r.Got)
+			}
 			if got := tr.waitFor("got"); got != "parent" {
 				t.Errorf("%v reached %q", s, got)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -69,6 +70,7 @@ func (n *initProcess) supervise(path string, args []string) int {
 		case status := <-ended:
 			return n.ended(status, timedOut)
 		case s := <-n.signals:
+			n.note(s)
 			c.forward(s)
 		case <-limit:
 			timedOut = true
@@ -181,9 +183,26 @@ func reap(pid int, ended chan<- syscall.WaitStatus) {
 	}
 }
 
+// note keeps the names of signals for the report.
+func (n *initProcess) note(s os.Signal) {
+	if number, ok := s.(syscall.Signal); ok && !slices.Contains(n.got, signalName(number)) {
+		n.got = append(n.got, signalName(number))
+	}
+}
+
 // ended reports, and gives init's exit code.
 func (n *initProcess) ended(status syscall.WaitStatus, timedOut bool) int {
 	now := time.Now()
+	// One that was sent to all processes at once may have ended the command
+	// before init has seen it.
+	for waiting := true; waiting; {
+		select {
+		case s := <-n.signals:
+			n.note(s)
+		default:
+			waiting = false
+		}
+	}
 	// First of all: what else runs in the container goes on counting.
 	counters := inside.ReadCounters(n.limits)
 	var peaks *inside.Peaks
@@ -195,6 +214,7 @@ func (n *initProcess) ended(status syscall.WaitStatus, timedOut bool) int {
 	r := inside.Report{
 		Version: inside.Version, Run: n.expect.Run,
 		Reason: inside.ReasonExited, ExitCode: status.ExitStatus(),
+		Got:     n.got,
 		Started: n.start.UTC(), Ended: now.UTC(), Duration: plan.Duration(now.Sub(n.start)),
 		Differences: n.differences, Changed: changed, Early: n.early, Usage: usage(), Counters: counters, Peaks: peaks,
 	}

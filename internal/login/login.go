@@ -16,7 +16,7 @@ import (
 	"crun.dev/crun/internal/lazyregexp"
 )
 
-// moveTime bounds the wait for systemd to make a unit.
+// moveTime bounds the wait for an answer of systemd.
 const moveTime = 30 * time.Second
 
 // Lingers tells whether the user's systemd, and what it runs, stays when the user
@@ -87,4 +87,17 @@ func (l login) call(run string) (call, env []string) {
 		"2", "Description", "s", "crun's monitor of run " + run, "PIDs", "au", "1", strconv.Itoa(l.pid),
 		"0",
 	}, []string{"XDG_RUNTIME_DIR=" + runtime, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + runtime + "/bus"}
+}
+
+// GoingDown tells whether this machine is about to shut down or to reboot, as
+// far as a systemd says so.
+func GoingDown(ctx context.Context) bool {
+	if _, err := os.Stat("/run/systemd/system"); err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, moveTime)
+	defer cancel()
+	// Its exit status is not 0 for this answer (systemctl(1)).
+	out, _ := exec.CommandContext(ctx, "systemctl", "is-system-running").Output()
+	return strings.TrimSpace(string(out)) == "stopping"
 }

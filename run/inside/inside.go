@@ -197,6 +197,8 @@ type Report struct {
 	ExitCode   int    `json:"exit_code"`
 	Signal     string `json:"signal,omitempty"`
 	CoreDumped bool   `json:"core_dumped,omitempty"`
+	// Got are the signals that came to init from outside, each once.
+	Got []string `json:"got,omitempty"`
 
 	Started  time.Time     `json:"started"` // of the command, or of init where it never started
 	Ended    time.Time     `json:"ended"`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -319,6 +320,9 @@ func (o *Owner) readReport(r *inside.Report) {
 			s.Started, s.Finished = r.Started.UTC(), r.Ended.UTC()
 		}
 	}
+	if o.wentDown(r) {
+		s.Rebooted, s.Message = true, "the machine went down while the run went on"
+	}
 	if c := r.Counters; c != nil {
 		if c.MemoryPeak != nil {
 			s.MemoryPeak = *c.MemoryPeak
@@ -327,6 +331,21 @@ func (o *Owner) readReport(r *inside.Report) {
 			s.OOMKills = *c.OOMKills
 		}
 	}
+}
+
+// wentDown tells whether a shutdown of the machine has ended the run: it sends
+// SIGTERM to all that runs, and nobody else did.
+func (o *Owner) wentDown(r *inside.Report) bool {
+	if r.Signal != "SIGTERM" && !slices.Contains(r.Got, "SIGTERM") {
+		return false
+	}
+	if ended := r.Reason == inside.ReasonExited || r.Reason == inside.ReasonSignaled; !ended || o.lastSignal() != "" || o.state.Boot == "" {
+		return false
+	}
+	if o.Boot != "" && o.Boot != o.state.Boot {
+		return true
+	}
+	return o.GoingDown != nil && o.GoingDown()
 }
 
 // refusal is the sentence for limits that the kernel does not hold.

@@ -32,6 +32,10 @@ type Owner struct {
 	// Boot names the boot of this machine; "" where nobody knows.
 	Boot string
 
+	// GoingDown tells whether this machine is about to shut down. It is asked
+	// where a run was ended and nobody is known to have done it; nil is no.
+	GoingDown func() bool
+
 	// Share says that the engine is on this machine, so that the container can
 	// be given a folder of the record.
 	Share bool

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crun.dev/crun/run/engine/enginetest"
+	"crun.dev/crun/run/inside"
 	"crun.dev/crun/run/record"
 )
 
@@ -54,6 +55,45 @@ func TestReboot(t *testing.T) {
 		if got := f.log(); !strings.HasPrefix(got, "before\n") {
 			t.Errorf("kept %v: log %q", kept, got)
 		}
+	}
+}
+
+// TestShutdown: a shutdown that leaves a run the time to end is its cause, but
+// not where crun was asked to end the run, and not for one that ended by itself.
+func TestShutdown(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		report    inside.Report
+		boot      string // at the end
+		goingDown bool
+		asked     bool
+		want      bool
+	}{
+		{"by the signal", inside.Report{Reason: inside.ReasonSignaled, Signal: "SIGTERM", ExitCode: 143}, "second", false, false, true},
+		{"a script that has saved and ended", inside.Report{Reason: inside.ReasonExited, Got: []string{"SIGTERM"}}, "second", false, false, true},
+		{"seen to the end", inside.Report{Reason: inside.ReasonSignaled, Signal: "SIGTERM", ExitCode: 143}, "first", true, false, true},
+		{"no shutdown", inside.Report{Reason: inside.ReasonSignaled, Signal: "SIGTERM", ExitCode: 143}, "first", false, false, false},
+		{"crun stop before", inside.Report{Reason: inside.ReasonSignaled, Signal: "SIGTERM", ExitCode: 143}, "second", false, true, false},
+		{"ended before", inside.Report{Reason: inside.ReasonExited, ExitCode: 1}, "second", true, false, false},
+		{"killed before", inside.Report{Reason: inside.ReasonSignaled, Signal: "SIGKILL", ExitCode: 137}, "second", false, false, false},
+		{"its time limit before", inside.Report{Reason: inside.ReasonTimeLimit, Signal: "SIGTERM", ExitCode: 143}, "second", false, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, nil)
+			f.owner.Boot, f.owner.GoingDown = test.boot, func() bool { return test.goingDown }
+			f.plan()
+			if err := f.owner.load(); err != nil {
+				t.Fatal(err)
+			}
+			f.owner.state.Boot = "first"
+			if test.asked {
+				f.owner.Record.AddEvent(record.Event{By: "crun stop", What: "signal", Attrs: map[string]string{"signal": "SIGTERM"}})
+			}
+			f.owner.readReport(&test.report)
+			if s := f.owner.state; s.Rebooted != test.want || test.want != strings.Contains(s.Message, "went down") {
+				t.Errorf("state %+v", s)
+			}
+		})
 	}
 }
 

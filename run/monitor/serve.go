@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"crun.dev/crun/internal/login"
 	"crun.dev/crun/run/engine"
 	"crun.dev/crun/run/launch"
 	"crun.dev/crun/run/plan"
@@ -58,10 +59,11 @@ func (s *Server) Serve(ctx context.Context, id string, adopt bool) error {
 	defer ended()
 	left := make(chan struct{}) // closed when the foreground has ended
 	owner := &launch.Owner{
-		Boot:   boot(),
-		Log:    record.DefaultLogLimits,
-		Retry:  time.Second,
-		Linger: s.Linger,
+		Boot:      boot(),
+		GoingDown: func() bool { return login.GoingDown(ctx) },
+		Log:       record.DefaultLogLimits,
+		Retry:     time.Second,
+		Linger:    s.Linger,
 		Started: func() {
 			s.send(Message{What: Started})
 			time.AfterFunc(shrinkAfter, shrink)

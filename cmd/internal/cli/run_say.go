@@ -97,6 +97,8 @@ func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
 		return fmt.Sprintf("run %s did not start its command%s", p.Name, log), false
 	case s.Phase == record.Failed:
 		return fmt.Sprintf("run %s could not start: %s", p.Name, s.Message), false
+	case s.Rebooted:
+		return endHead(p, s) + ": " + s.Message + log, false
 	case s.ExitCode != nil && *s.ExitCode == 0 && s.TmpdirUsed == 0:
 		return fmt.Sprintf("run %s ended after %s%s%s", p.Name, after, memoryText(s), memoryHint(s)), true
 	}
