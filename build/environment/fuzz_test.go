@@ -19,6 +19,8 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Add([]byte("channels:\n- https://0/t/00/t/0"))
+	f.Add([]byte(explicitHead + "https://u:p@a.org/c/linux-64/python-3.9.18-0.conda#0123456789abcdef0123456789abcdef\n"))
+	f.Add([]byte("dependencies:\n- c::https://a.org/t/00/c/noarch/x-1-0.tar.bz2\n- y[url=https://a.org/y-1-0.conda, md5=0123456789abcdef0123456789abcdef]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		env, findings, err := Parse(data, Options{FolderName: "folder"})
 		if err != nil {
@@ -36,6 +38,20 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		first := string(env.Canonical())
+		if env.Exact {
+			if len(env.Pip) > 0 {
+				return // conda-lock's comments
+			}
+			text := explicitHead
+			for _, spec := range env.Conda {
+				text += spec.Text + "\n"
+			}
+			again, _, err := Parse([]byte(text), Options{FolderName: env.Name})
+			if err != nil || string(again.Canonical()) != first {
+				t.Fatalf("first  %s\nsecond %s\n%v", first, again.Canonical(), err)
+			}
+			return
+		}
 		again, _, err := Parse(render(t, env), Options{FolderName: "other"})
 		if err != nil {
 			t.Fatalf("%s\n%v", render(t, env), err)

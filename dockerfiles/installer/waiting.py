@@ -6,6 +6,7 @@ one of them takes longer than sources.patience, its servers are asked something 
 import subprocess
 import threading
 
+import trickle
 from common import Failure, request_for, sources
 
 LEAST = 16 << 10  # bytes of an answer, or all of it, within the time
@@ -61,7 +62,7 @@ def ask(url, answered):
 
 
 class Watch(threading.Thread):
-    """Ends a process whose servers keep silent; said then has what to say."""
+    """Ends a process whose servers keep silent, or let a file trickle in; said then has what to say."""
 
     def __init__(self, process, groups):
         super().__init__(daemon=True)
@@ -71,14 +72,25 @@ class Watch(threading.Thread):
     def run(self):
         while not self.done.wait(sources.patience):
             said = silent(self.groups)
-            if said and not self.done.is_set() and self.process.poll() is None:
-                self.said = said
-                self.process.kill()
+            if said:
+                self.give_up(said)
                 return
+
+    def give_up(self, said):
+        if not self.done.is_set() and self.process.poll() is None:
+            self.said = said
+            self.process.kill()
+
+    def trickles(self):
+        # Where the index itself is as slow, it is the one to name.
+        self.give_up(silent(self.groups) or (
+            f"a file comes too slowly from a server that answers otherwise: less than {trickle.LEAST >> 10} KiB a second came for "
+            f"{sources.patience} s (patience in config.yaml)"))
 
     def __enter__(self):
         if self.groups:
             self.start()
+        trickle.Watch(self.process.pid, self.done, self.trickles).start()
         return self
 
     def __exit__(self, *_):
