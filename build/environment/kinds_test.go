@@ -187,7 +187,7 @@ name = "other"
 		{"settings", "-- pyproject.toml --\n[tool.black]\nline-length = 99\n", "", map[string]string{
 			"error": `1:1 has no [project] table, so it asks for no packages; write [project] with dependencies = ["torch"], or a requirements.txt or environment.yml`,
 		}},
-		{"not TOML", "-- pyproject.toml --\n[project\n", "", map[string]string{"error": "1:9 is not TOML: expected ']' to close table name"}},
+		{"not TOML", "-- pyproject.toml --\n[project\n", "", map[string]string{"error": "1:9 the name of a table is letters, digits, - and . in brackets: [project] or [[tool.uv.index]]"}},
 		{"standard input, requirements", "-- <stdin> --\ntorch\ntqdm==4 \\\n  --hash=sha256:" + strings.Repeat("0", 64) + "\n", "", map[string]string{"pip": "torch | tqdm==4 --hash=sha256:" + strings.Repeat("0", 64)}},
 		{"standard input, TOML", "-- <stdin> --\n# x\n[project]\ndependencies = ['torch']\n", "", map[string]string{"pip": "torch"}},
 		{"standard input, YAML", "-- <stdin> --\ndependencies: [python=3.9, numpy]\n", "", map[string]string{"conda": "python=3.9 | numpy"}},

@@ -4,7 +4,6 @@ package tomlfile
 
 import (
 	"errors"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
@@ -65,7 +64,7 @@ func Parse(data []byte, file string) (*Value, error) {
 		if errors.As(err, &at) {
 			pos.Line, pos.Column = at.Position()
 		}
-		return nil, yamlfile.Errorf(pos, "is not TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
+		return nil, slip(err.Error(), data, pos)
 	}
 	r := &reader{file: file}
 	r.parser.Reset(data)
