@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +48,11 @@ func (r *Record) compress(path string) (err error) {
 	}
 	log := r.ReadLog()
 	defer log.Close()
-	var buf []byte
+	var (
+		buf   []byte
+		piece int     // bytes in this piece
+		begin []int64 // where pieces begin in the file
+	)
 	for {
 		frame, err := log.Next()
 		if err == io.EOF {
@@ -64,11 +69,26 @@ func (r *Record) compress(path string) (err error) {
 		default:
 			buf = appendFrame(buf[:0], kindStdout, frame.Time, frame.Data)
 		}
+		if piece >= pieceSize {
+			if err := encoder.Close(); err != nil {
+				return err
+			}
+			at, err := file.Seek(0, io.SeekCurrent)
+			if err != nil {
+				return err
+			}
+			begin, piece = append(begin, at), 0
+			encoder.Reset(file)
+		}
+		piece += len(buf)
 		if _, err := encoder.Write(buf); err != nil {
 			return err
 		}
 	}
 	if err := encoder.Close(); err != nil {
+		return err
+	}
+	if err := r.putPieces(begin); err != nil {
 		return err
 	}
 	if err := r.store.files.step("sync log.zst"); err != nil {
@@ -81,4 +101,35 @@ func (r *Record) compress(path string) (err error) {
 		return err
 	}
 	return r.store.files.syncDir(r.dir)
+}
+
+// A compressed log is made of pieces, each of which can be read without those
+// before it (RFC 8878, 3: frames may follow one another), so that the end of a
+// large one is at hand. pieceSize is in bytes of frames.
+const pieceSize = 4 << 20
+
+// PiecesFile has where the pieces of log.zst begin, but for the first, as JSON.
+// A log of one piece has none, nor has one that an early crun compressed.
+const PiecesFile = "log.pieces"
+
+func (r *Record) putPieces(begin []int64) error {
+	if len(begin) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(begin)
+	if err != nil {
+		return err
+	}
+	return r.Put(PiecesFile, data)
+}
+
+// lastPieces gives where to begin reading log.zst for the last two pieces: the
+// last one may be short. 0 is its beginning.
+func (r *Record) lastPieces() int64 {
+	data, err := r.Get(PiecesFile)
+	var begin []int64
+	if err != nil || json.Unmarshal(data, &begin) != nil || len(begin) < 2 {
+		return 0
+	}
+	return begin[len(begin)-2]
 }

@@ -180,3 +180,39 @@ func TestLogLongWrite(t *testing.T) {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
 }
+
+// The end of a long log is read without the rest, from segments and compressed,
+// and a log that an early crun compressed as a whole.
+func TestReadLogEnd(t *testing.T) {
+	r, lock := testRecord(t)
+	defer lock.Unlock()
+	w := openLog(t, r, LogLimits{Segment: 1 << 20, Head: 64, Tail: 64})
+	for i := range 4000 {
+		fmt.Fprint(w.Stdout(), strings.Repeat(fmt.Sprintf("line of a long log %d\n", i), 200))
+	}
+	w.Close()
+	whole := drain(t, r.ReadLog())
+	check := func(form string, least int) {
+		t.Helper()
+		end := drain(t, r.ReadLogEnd())
+		// A gap may stand before it.
+		if _, after, found := strings.Cut(end, "]"); found {
+			end = after
+		}
+		if !strings.HasSuffix(whole, end) || len(end) < 1<<20 || len(end) > len(whole)/2 && least == 0 || len(end) < least {
+			t.Errorf("%s: %d of %d bytes, beginning with %.40q", form, len(end), len(whole), end)
+		}
+	}
+	check("segments", 0)
+	if err := r.CompressLog(); err != nil {
+		t.Fatal(err)
+	}
+	if got := drain(t, r.ReadLog()); got != whole {
+		t.Errorf("the whole is %d bytes, not %d", len(got), len(whole))
+	}
+	check("compressed", 0)
+	if err := os.Remove(filepath.Join(r.Dir(), PiecesFile)); err != nil {
+		t.Fatal(err)
+	}
+	check("compressed by an early crun", len(whole))
+}

@@ -22,10 +22,22 @@ type LogReader struct {
 	finished   bool  // nothing more is written to the open segment
 	position   int64 // bytes of output given out or known to be missing
 	skip       int64 // bytes of output to pass over: given out before
+	begin      int64 // where to begin in a compressed log
 }
 
 // ReadLog opens the log for reading. A run without output has an empty one.
 func (r *Record) ReadLog() *LogReader { return &LogReader{dir: r.dir} }
+
+// ReadLogEnd opens the log for reading its end: some megabytes at least, where
+// there are as many, but not much more. A gap stands for what came before.
+func (r *Record) ReadLogEnd() *LogReader {
+	l := &LogReader{dir: r.dir, begin: r.lastPieces()}
+	// The last segment may have been begun just now.
+	if indices, err := segments(filepath.Join(r.dir, "log")); err == nil && len(indices) > 2 {
+		l.index = indices[len(indices)-3]
+	}
+	return l
+}
 
 // Next gives the next piece of the log. io.EOF means that nothing more is
 // there now; where the run still writes, Next may be asked again.
@@ -85,6 +97,10 @@ func (l *LogReader) Next() (Frame, error) {
 func (l *LogReader) open() error {
 	file, err := os.Open(filepath.Join(l.dir, "log.zst"))
 	if err == nil {
+		if _, err := file.Seek(l.begin, io.SeekStart); err != nil {
+			file.Close()
+			return fmt.Errorf("reading the log: %w", err)
+		}
 		decoder, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			file.Close()

@@ -40,6 +40,10 @@ func Load(r *record.Record) (c *evidence.Case, notes []string, err error) {
 			note(fmt.Errorf("%s cannot be read: %w", name, err))
 		}
 	}
+	if c.State == nil && c.Report != nil {
+		// Init knew the end as well.
+		c.ExitCode, c.Signal = &c.Report.ExitCode, c.Report.Signal
+	}
 	c.Events, err = r.Events()
 	note(err)
 	text, err := tail(r, evidence.MaxBytes)
@@ -50,7 +54,7 @@ func Load(r *record.Record) (c *evidence.Case, notes []string, err error) {
 
 // tail gives the last bytes of what the run printed, both streams together.
 func tail(r *record.Record, limit int) ([]byte, error) {
-	log := r.ReadLog()
+	log := r.ReadLogEnd()
 	defer log.Close()
 	var text []byte
 	for {

@@ -36,7 +36,7 @@ func (c *Case) Clean() bool {
 
 // Recorded tells whether crun saw the run itself, so that what it did not see
 // did not happen.
-func (c *Case) Recorded() bool { return c.State != nil }
+func (c *Case) Recorded() bool { return c.State != nil || c.Report != nil }
 
 // Started tells whether the command ran.
 func (c *Case) Started() bool {
@@ -78,10 +78,16 @@ func (c *Case) OOMKills() int64 {
 
 // Memory gives the limit and the peak in bytes, 0 where they are not known.
 func (c *Case) Memory() (limit, peak int64) {
-	if c.State == nil {
-		return 0, 0
+	if c.State != nil {
+		limit, peak = c.State.MemoryLimit, c.State.MemoryPeak
 	}
-	return c.State.MemoryLimit, c.State.MemoryPeak
+	if limit == 0 && c.Plan != nil {
+		limit = record.Summarize(c.Plan).MemoryLimit
+	}
+	if n := c.Counters().MemoryPeak; peak == 0 && n != nil {
+		peak = *n
+	}
+	return limit, peak
 }
 
 // Rlimit gives a limit of each process that the kernel held, by its name in a
@@ -148,10 +154,13 @@ func Full(used, size int64) bool { return size > 0 && used >= size-size/32 }
 
 // Ended is when the run ended; zero where it is not known.
 func (c *Case) Ended() time.Time {
-	if c.State == nil {
-		return time.Time{}
+	switch {
+	case c.State != nil:
+		return c.State.Finished
+	case c.Report != nil:
+		return c.Report.Ended
 	}
-	return c.State.Finished
+	return time.Time{}
 }
 
 // Sent gives the last event by which somebody sent the signal, nil where none

@@ -16,17 +16,16 @@ neither is set up (or that Docker came as a snap, which cannot see them); "requi
 demands.
 Source: NVIDIA Container Toolkit's documentation, "Troubleshooting".`,
 	Find: func(c *evidence.Case) *evidence.Finding {
+		f := &evidence.Finding{Code: "gpu-toolkit", Sure: evidence.Likely}
 		m := c.Words(toolkitWords)
-		if m == nil && c.State != nil {
-			m = toolkitWords.FindStringSubmatch(c.State.Message)
+		if failed(c) {
+			// The engine's own word.
+			m, f.Sure = toolkitWords.FindStringSubmatch(c.State.Message), evidence.Certain
 		}
 		if m == nil {
 			return nil
 		}
-		f := &evidence.Finding{Code: "gpu-toolkit", Sure: evidence.Likely, Signs: []evidence.Sign{{What: "engine:", Value: evidence.Quote(m[0])}}}
-		if c.State != nil {
-			f.Sure = evidence.Certain // the engine's own word
-		}
+		f.Signs = []evidence.Sign{{What: "engine:", Value: evidence.Quote(m[0])}}
 		f.Cause = evidence.Say("the engine could not give the container a GPU", "引擎无法向容器提供 GPU")
 		f.Fix = evidence.Say("crun doctor says what is missing: nvidia-container-toolkit, or a CDI file", "crun doctor 会指出缺少什么：nvidia-container-toolkit 或 CDI 文件")
 		if requirement.MatchString(m[0]) {

@@ -45,7 +45,7 @@ func limitReached(c *evidence.Case) bool {
 	if n := c.Counters().OOMs; n != nil {
 		return *n > 0
 	}
-	if c.Happened("oom") != nil || c.State.OOMKilled {
+	if c.Happened("oom") != nil || c.State != nil && c.State.OOMKilled {
 		return true
 	}
 	if peak > 0 {

@@ -181,6 +181,9 @@ Source: signal(7), SIGSEGV; Python, faulthandler.`,
 		if m != nil {
 			f.Signs = append(f.Signs, said(m[0]))
 		}
+		if c.Recorded() { // whose Python has the fault handler
+			f.Fix = evidence.Say("num_workers=0 shows whether a worker does it; crun check looks at the libraries", "num_workers=0 判断是否在 worker 中；crun check 检查库")
+		}
 		if at := faultLine(c); at != "" {
 			f.Signs = append(f.Signs, evidence.Sign{What: "at", Value: at})
 		}
