@@ -89,10 +89,27 @@ func brokenLine(doc *yamlfile.Document) error {
 		}
 	}
 	n := firstBroken(text)
+	if m := keyWithValue.FindStringSubmatch(lines[n-1]); m != nil && indentOf(lines[n-1]) > 0 && keyWithValue.MatchString(above(lines[:n-1])) {
+		at := yamlfile.Position{File: doc.File, Line: n, Column: indentOf(lines[n-1]) + 1}
+		return yamlfile.Errorf(at, "%q does not begin below the key above it; indent it by %d blanks", m[1], indentOf(above(lines[:n-1])))
+	}
 	if err := brokenRules.error(doc.File, n, lines[n-1]); err != nil {
 		return err
 	}
 	return yamlfile.Errorf(yamlfile.Position{File: doc.File, Line: n, Column: 1}, "cannot be read from here on")
+}
+
+// keyWithValue is a key with its value.
+var keyWithValue = lazyregexp.New(`^ +([\w.-]+:) \S`)
+
+// above is the last of the lines that holds something.
+func above(lines []string) string {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if text := strings.TrimSpace(lines[i]); text != "" && text[0] != '#' {
+			return lines[i]
+		}
+	}
+	return ""
 }
 
 type brokenLines []brokenRule

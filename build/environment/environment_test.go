@@ -184,6 +184,11 @@ func TestNoSecret(t *testing.T) {
 		"https://u:hunter2@files.example.org: x",
 		"https://u:hunter2@files.example.org",
 		"dependencies:\n  - python=3.9\n  -https://u:hunter2@files.example.org/x\n  - pip",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n  HF_TOKEN hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n  HF_TOKEN=hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n  HF_TOKEN:hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n   WANDB_API_KEY: hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n  - my_secret='hunter2'\n",
 	} {
 		env, findings, err := Parse([]byte(place), Options{})
 		out := fmt.Sprint(findings, err)

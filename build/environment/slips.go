@@ -51,6 +51,20 @@ func aliasError(doc *yamlfile.Document, name string) error {
 	return yamlfile.Errorf(pos, `"*%s" refers to an anchor "&%s" that is not above it; a value that starts with * needs quotes`, name, name)
 }
 
+// secretValue is what stands behind the name of a variable that holds a secret,
+// however it is written there. Group 1 is the name.
+var secretValue = lazyregexp.New(`(?i)\b(\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|CREDENTIALS?)(?:\s*[=:]\s*|\s+))[^\s"\\]+`)
+
+// withoutValues hides what looks like a secret in a line that could not be read
+// as the variable that it is.
+func withoutValues(err error) error {
+	var found *yamlfile.Error
+	if errors.As(err, &found) {
+		found.Message = secretValue.ReplaceAllString(found.Message, "${1}***")
+	}
+	return err
+}
+
 // gluedError is for a line that starts with a dash and a letter.
 func gluedError(at yamlfile.Position, text string) *yamlfile.Error {
 	text = strings.TrimSpace(text)
