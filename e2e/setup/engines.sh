@@ -71,8 +71,9 @@ start() {
 		GATEWAY=$(ip -4 -o address show docker0 | grep -o 'inet [0-9.]*' | cut -d' ' -f2)
 		export GATEWAY
 		ssh_key
+		# What a shell starts behind itself ignores Ctrl-C, and Podman hands that on to what it starts.
 		NAME=$name NUMBER=$number TREE=$tree SOCKET=$socket HOMES=$shared KEY=${key:-} \
-			setsid unshare --mount --net --uts --propagation slave bash "$here/engines-inside.sh" >"$log" 2>&1 </dev/null 9>&- &
+			setsid env --default-signal=INT,QUIT unshare --mount --net --uts --propagation slave bash "$here/engines-inside.sh" >"$log" 2>&1 </dev/null 9>&- &
 		echo $! >"$pidfile"
 		local side=ce$number
 		for _ in $(seq 50); do [ "$(readlink "/proc/$!/ns/net")" != "$(readlink /proc/self/ns/net)" ] && break; sleep 0.1; done

@@ -95,7 +95,7 @@ func (app *App) killRun(ctx context.Context, r *record.Record, name, signal stri
 	defer e.Close()
 	if signal == "SIGKILL" {
 		// Its end is in the record when the command returns.
-		return launch.Stop(ctx, e, r, "crun kill", -1)
+		return app.stopOwned(ctx, e, r, "crun kill", -1)
 	}
 	return launch.Signal(ctx, e, r, state.Container, "crun kill", signal)
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"crun.dev/crun/run/engine"
 	"crun.dev/crun/run/launch"
 	"crun.dev/crun/run/record"
 )
@@ -84,8 +86,57 @@ func (app *App) stopRun(ctx context.Context, r *record.Record, by string, grace 
 		return err
 	}
 	defer e.Close()
-	if err := launch.Stop(ctx, e, r, by, grace); err != nil {
+	if err := app.stopOwned(ctx, e, r, by, grace); err != nil {
 		return fmt.Errorf("stopping %s: %w", p.Name, err)
 	}
 	return nil
+}
+
+// orphanPause is the time between two looks whether a run's monitor has died
+// while somebody waits for it.
+const orphanPause = 500 * time.Millisecond
+
+// stopOwned ends a run, and has another monitor take it up where its own dies
+// meanwhile: nobody else would write the end.
+func (app *App) stopOwned(ctx context.Context, e engine.Engine, r *record.Record, by string, grace time.Duration) error {
+	done := make(chan struct{})
+	var looks sync.WaitGroup
+	looks.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(orphanPause):
+			}
+			if state, err := r.State(); err != nil || state.Complete || r.Owned() {
+				continue
+			}
+			if store, err := app.openStore(); err == nil {
+				app.sweep(store)
+			}
+		}
+	})
+	err := launch.Stop(ctx, e, r, by, grace)
+	close(done)
+	looks.Wait()
+	if err == nil || ctx.Err() != nil || r.Owned() {
+		return err
+	}
+	// It died before the first look, and the run with the signal.
+	store, openErr := app.openStore()
+	if openErr != nil {
+		return err
+	}
+	app.sweep(store)
+	for {
+		if state, readErr := r.State(); readErr == nil && state.Complete {
+			return nil
+		}
+		if !r.Owned() { // nobody can write it
+			return err
+		}
+		if over, waitErr := launch.WaitOver(ctx, r, orphanPause); over || waitErr != nil {
+			return waitErr
+		}
+	}
 }
