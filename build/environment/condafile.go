@@ -155,12 +155,10 @@ func (e *Environment) PackageURLs() []string {
 
 // checkFile refuses a package file that cannot be in the image.
 func (p *parser) checkFile(spec CondaSpec) {
-	defer func(code string) { p.code = code }(p.code)
-	p.code = codeUnsupported
 	switch {
 	case spec.URL == "":
 	case !strings.Contains(spec.URL, "://"):
-		p.errorf(spec.Pos, `%q is a file of this machine, which a build does not see; name it by an address (https://HOST/CHANNEL/linux-64/%s), or ask for the package by name`, spec.URL, path.Base(spec.URL))
+		p.errorf(spec.Pos, `%q is a file of this machine, which a build does not see; name it by an address (https://HOST/CHANNEL/linux-64/%s), or ask for the package by name`, spec.URL, path.Base(spec.URL)).Code = codeUnsupported
 	case p.isForeign(spec):
 		p.errorf(spec.Pos, "%s is a package for %s, and the image is %s: name the file for %s%s", path.Base(spec.URL), spec.Subdir, p.opts.Platform, p.opts.Platform, otherPlatform(spec.Subdir))
 	}

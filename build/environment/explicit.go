@@ -112,7 +112,6 @@ func (p *parser) oneForeign() {
 	}
 	subdir := foreign[0].Subdir
 	p.errs = nil
-	p.code = codeUnsupported
 	p.errorf(foreign[0].Pos, "is a list for %s, and the image is %s: make the list there (conda list --explicit; conda-lock -p %s)%s",
 		subdir, p.opts.Platform, p.opts.Platform, otherPlatform(subdir))
 }
