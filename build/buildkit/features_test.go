@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"crun.dev/crun/internal/untar"
+	"crun.dev/crun/internal/untar/tartest"
 )
 
 func TestParseCacheSpec(t *testing.T) {
@@ -78,7 +79,7 @@ func TestPushError(t *testing.T) {
 // What was written of an image before an error would be in the way of the next try.
 func TestNothingHalfWritten(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "dest")
-	whole := archive(t,
+	whole := tartest.Archive(t,
 		tar.Header{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o500},
 		tar.Header{Typeflag: tar.TypeReg, Name: "bin/a", Uname: "text"},
 		tar.Header{Typeflag: tar.TypeReg, Name: "b", Uname: strings.Repeat("text", 1000)},

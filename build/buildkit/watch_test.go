@@ -19,6 +19,8 @@ import (
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
 	digest "github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"crun.dev/crun/internal/untar/tartest"
 )
 
 func TestReadableNames(t *testing.T) {
@@ -189,37 +191,9 @@ func TestCancelGently(t *testing.T) {
 }
 
 // archive makes a "docker save" archive.
-func archive(t *testing.T, entries ...tar.Header) *bytes.Buffer {
-	t.Helper()
-	var data bytes.Buffer
-	w := tar.NewWriter(&data)
-	for _, entry := range entries {
-		content := entry.Uname // the header's own field, unused here otherwise
-		entry.Uname = ""
-		if entry.Mode == 0 {
-			entry.Mode = 0o644
-		}
-		if entry.Typeflag == tar.TypeReg {
-			entry.Size = int64(len(content))
-		}
-		if err := w.WriteHeader(&entry); err != nil {
-			t.Fatal(err)
-		}
-		if entry.Typeflag == tar.TypeReg {
-			if _, err := w.Write([]byte(content)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return &data
-}
-
 func TestLayOut(t *testing.T) {
 	folder := t.TempDir()
-	manifest, err := layOut(archive(t,
+	manifest, err := layOut(tartest.Archive(t,
 		tar.Header{Typeflag: tar.TypeReg, Name: "one/layer.tar", Uname: "layer one"},
 		tar.Header{Typeflag: tar.TypeSymlink, Name: "two/layer.tar", Linkname: "../one/layer.tar"},
 		tar.Header{Typeflag: tar.TypeReg, Name: "three/layer.tar", Uname: "\x1f\x8bpacked"},
@@ -255,9 +229,9 @@ func TestLayOutOfBrokenArchives(t *testing.T) {
 	for name, data := range map[string]*bytes.Buffer{
 		"nothing":         bytes.NewBuffer(nil),
 		"no tar":          bytes.NewBufferString(strings.Repeat("x", 2000)),
-		"no manifest":     archive(t, tar.Header{Typeflag: tar.TypeReg, Name: "a", Uname: "b"}),
-		"a missing layer": archive(t, tar.Header{Typeflag: tar.TypeReg, Name: "manifest.json", Uname: `[{"Config":"manifest.json","Layers":["none"]}]`}),
-		"two images":      archive(t, tar.Header{Typeflag: tar.TypeReg, Name: "manifest.json", Uname: `[{},{}]`}),
+		"no manifest":     tartest.Archive(t, tar.Header{Typeflag: tar.TypeReg, Name: "a", Uname: "b"}),
+		"a missing layer": tartest.Archive(t, tar.Header{Typeflag: tar.TypeReg, Name: "manifest.json", Uname: `[{"Config":"manifest.json","Layers":["none"]}]`}),
+		"two images":      tartest.Archive(t, tar.Header{Typeflag: tar.TypeReg, Name: "manifest.json", Uname: `[{},{}]`}),
 	} {
 		if _, err := layOut(data, t.TempDir()); err == nil {
 			t.Errorf("%s is taken", name)

@@ -2,11 +2,12 @@ package untar
 
 import (
 	"archive/tar"
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"crun.dev/crun/internal/untar/tartest"
 )
 
 // What is in an image must not reach out of the folder that it is written to.
@@ -30,7 +31,7 @@ func TestUnpackStaysInside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = Files(root, archive(t, entries...))
+		_ = Files(root, tartest.Archive(t, entries...))
 		root.Close()
 		if data, err := os.ReadFile(victim); err != nil || string(data) != "mine" {
 			t.Errorf("%s: the file outside is %q, %v", name, data, err)
@@ -45,7 +46,7 @@ func TestFiles(t *testing.T) {
 	}
 	defer root.Close()
 	old := time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
-	err = Files(root, archive(t,
+	err = Files(root, tartest.Archive(t,
 		tar.Header{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o555, ModTime: old},
 		tar.Header{Typeflag: tar.TypeReg, Name: "bin/a", Uname: "text", Uid: os.Getuid(), Gid: os.Getgid(), Mode: 0o4755, ModTime: old},
 		tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/b", Linkname: "/bin/a"},
@@ -69,33 +70,4 @@ func TestFiles(t *testing.T) {
 	if _, err := root.Lstat("dev"); err == nil {
 		t.Error("a device was made")
 	}
-}
-
-// archive is a tar of entries; Uname stands for a file's text.
-func archive(t *testing.T, entries ...tar.Header) *bytes.Buffer {
-	t.Helper()
-	var data bytes.Buffer
-	w := tar.NewWriter(&data)
-	for _, entry := range entries {
-		content := entry.Uname // the header's own field, unused here otherwise
-		entry.Uname = ""
-		if entry.Mode == 0 {
-			entry.Mode = 0o644
-		}
-		if entry.Typeflag == tar.TypeReg {
-			entry.Size = int64(len(content))
-		}
-		if err := w.WriteHeader(&entry); err != nil {
-			t.Fatal(err)
-		}
-		if entry.Typeflag == tar.TypeReg {
-			if _, err := w.Write([]byte(content)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return &data
 }

@@ -2,6 +2,8 @@ package why
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,6 +45,9 @@ func TestRules(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		seen[r.Code] = true
+		if _, err := os.Stat(filepath.Join("rules", strings.ReplaceAll(r.Code, "-", "_")+".go")); err != nil {
+			t.Errorf("a rule lies in a file of its code: %v", err)
+		}
 		if _, ok := Explain(r.Code); !ok {
 			t.Errorf("%s is not explained", r.Code)
 		}

@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 
-	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/run/why/evidence"
 )
 
@@ -36,19 +35,3 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "memory.events": oom_kil
 		}
 	},
 }
-
-// hostMemoryError: Python could not have memory and said so; no kernel counter
-// tells of it, since a refused allocation kills nobody.
-var hostMemoryError = evidence.Rule{
-	Code:  "memory-error",
-	Title: "Python was refused memory (MemoryError)",
-	Mechanism: `A single allocation asked for more than the kernel, an rlimit or the overcommit rule allows, and Python raised MemoryError. No
-process is killed, and no counter of the cgroup moves. Most often one array is far larger than meant: the message of NumPy has its shape.
-Source: NumPy, numpy.exceptions; Linux, Documentation/mm/overcommit-accounting.rst.`,
-	Find: words("memory-error", memoryErrorWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
-		return evidence.Say("one allocation asked for more memory than can be had", "一次分配请求的内存超过可用内存"),
-			evidence.Say("look at the shape in the message; if it is right, --memory", "检查消息中的数组形状；若无误，增大 --memory")
-	}),
-}
-
-var memoryErrorWords = lazyregexp.New(`(?:^|\.|\s)(?:MemoryError|_ArrayMemoryError|numpy\..*ArrayMemoryError)\b.*|DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*`)

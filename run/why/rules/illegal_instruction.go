@@ -1,0 +1,35 @@
+package rules
+
+import (
+	"crun.dev/crun/internal/lazyregexp"
+	"crun.dev/crun/run/why/evidence"
+)
+
+var illegalWords = lazyregexp.New(`.*(?:Illegal instruction|SIGILL|died with <Signals\.SIGILL).*`)
+
+// illegal: the program uses instructions that this CPU does not have.
+var illegal = evidence.Rule{
+	Code:  "illegal-instruction",
+	Title: "the program uses instructions that this CPU does not have",
+	Mechanism: `A package was compiled for a newer CPU (AVX, AVX-512), or the machine is virtual with a CPU model that hides them. The process gets
+SIGILL.
+Source: signal(7); docker-mozillatts issue 17.`,
+	Find: func(c *evidence.Case) *evidence.Finding {
+		m := c.Words(illegalWords)
+		if c.Clean() || m == nil && !c.Died("SIGILL") {
+			return nil
+		}
+		f := &evidence.Finding{
+			Code: "illegal-instruction", Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
+			Cause: evidence.Say("the program used an instruction that this CPU does not have", "程序使用了该 CPU 不支持的指令"),
+			Fix:   evidence.Say("grep -o avx[^ ]* /proc/cpuinfo shows what it has; another host, or an older build of the package that the traceback names", "用 grep -o 'avx[^ ]*' /proc/cpuinfo 查看支持的指令；换主机，或用较旧的软件包"),
+		}
+		if m != nil {
+			f.Signs = append(f.Signs, said(m[0]))
+		}
+		if c.Signal == "SIGILL" {
+			f.Sure = evidence.Certain
+		}
+		return f
+	},
+}

@@ -1,0 +1,26 @@
+package rules
+
+import (
+	"crun.dev/crun/run/why/evidence"
+)
+
+// terminated: SIGTERM from somebody that no record names.
+var terminated = evidence.Rule{
+	Code:  "terminated",
+	Title: "the program got SIGTERM or SIGINT from somebody unknown",
+	Mechanism: `SIGTERM asks a program to end. crun and the engine note theirs, so that this one came from inside the container or from a user of
+the host who may signal the process: a supervisor, a shutdown, earlyoom.
+Source: kill(2).`,
+	Find: func(c *evidence.Case) *evidence.Finding {
+		for _, signal := range []string{"SIGTERM", "SIGINT", "SIGQUIT"} {
+			if c.Signal == signal || c.Signal == "" && c.Died(signal) {
+				return &evidence.Finding{
+					Code: "terminated", Sure: evidence.Unknown, Signs: []evidence.Sign{status(c)},
+					Cause: evidence.Say("somebody asked the program to end (%s); neither crun nor the engine did", "有人要求程序结束（%s）；并非 crun 或引擎所为", signal),
+					Fix:   evidence.Say("a supervisor, a shutdown or earlyoom on the host: its journal would tell", "可能是监控程序、关机或主机上的 earlyoom：查看其日志"),
+				}
+			}
+		}
+		return nil
+	},
+}
