@@ -111,19 +111,21 @@ const spareThreads = 5
 // that fills the run's pids leaves none to start, and Go's runtime would end
 // init, and the run with it.
 func haveThreads(n int) {
-	var all sync.WaitGroup
+	var held, free sync.WaitGroup
 	release := make(chan struct{})
-	all.Add(n)
+	held.Add(n)
 	for range n {
-		go func() {
+		free.Go(func() {
+			// One that is held waits with its thread, so that each has its own.
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			all.Done()
+			held.Done()
 			<-release
-		}()
+		})
 	}
-	all.Wait()
+	held.Wait()
 	close(release)
+	free.Wait() // one that is held still serves nobody else
 }
 
 func (n *initProcess) limitMessage() string {
