@@ -222,6 +222,9 @@ class Check:
         for package in packages:
             for module in package.modules:
                 wanted.setdefault(module, (package.name, False))
+        if "setuptools" in wanted:
+            # It complains where distutils is there before it, and others bring that.
+            wanted = {"setuptools": wanted.pop("setuptools"), **wanted}
         return wanted
 
     def conda_package(self, name):

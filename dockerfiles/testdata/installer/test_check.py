@@ -129,6 +129,13 @@ class TestCheck(unittest.TestCase):
         self.assertIn("exit code 3", self.modules["leaver"]["reason"])
         self.assertIn("SystemExit: go away", self.modules["exiter"]["reason"])
 
+    def test_setuptools(self):
+        """setuptools does not stand distutils before it: no fault of the environment."""
+        self.prefix.conda("numpy", {"numpy/__init__.py": "import sys\nsys.modules['early'] = sys\n"})
+        self.prefix.conda("setuptools", {"setuptools/__init__.py": "import sys\nassert 'early' not in sys.modules, 'distutils/core.py'\n"})
+        self.run_check(conda=["numpy", "setuptools"])
+        self.assertEqual({name: entry["status"] for name, entry in self.modules.items() if name != "a tensor from numpy"}, {"numpy": "works", "setuptools": "works"})
+
     def test_libraries(self):
         """The error names one library, ldd all of them."""
         self.prefix.file("tools/ldd", "#!/bin/sh\nfor file; do echo $file: >&2; done\nprintf '\\tlinux-vdso.so.1 (0x1)\\n\\tlibGL.so.1 => not found\\n\\tlibc.so.6 => /lib/libc.so.6 (0x2)\\n\\tlibgthread-2.0.so.0 => not found\\n'\n")
