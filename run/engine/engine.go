@@ -62,6 +62,12 @@ type Engine interface {
 	Close() error
 }
 
+// Negotiated is an Engine that can be told the version of the API that another
+// process has agreed on with it: it need not be asked first.
+type Negotiated interface {
+	UseAPI(version string)
+}
+
 // Remembering is an Engine that remembers what it has told.
 type Remembering interface {
 	// KnownFacts is Facts without what may have changed since the engine was

@@ -181,8 +181,11 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 		kept           [2]error
 		all            sync.WaitGroup
 	)
-	all.Go(func() { container, stateErr = o.Engine.State(ctx, id) })
 	shares := o.shares()
+	asked := !shares || !tellsAll(o.shared(inside.ReportPath))
+	if asked {
+		all.Go(func() { container, stateErr = o.Engine.State(ctx, id) })
+	}
 	early := map[string][]byte{} // in the record already
 	if o.early != nil {
 		early = <-o.early
@@ -205,7 +208,7 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	o.reported = false
 	s := &o.state
 	s.Phase, s.ExitCode, s.Finished, s.Paused = record.Ended, &code, time.Now().UTC(), false
-	if stateErr == nil {
+	if asked && stateErr == nil {
 		s.OOMKilled = container.OOMKilled
 		if !container.Started.IsZero() {
 			s.Started = container.Started.UTC()
@@ -240,6 +243,14 @@ func (o *Owner) read(ctx context.Context, id string, code int) {
 	}
 	o.reported = shares && kept[1] == nil
 	o.readReport(&r)
+}
+
+// tellsAll tells whether a report of init's has what an engine knows of the end:
+// when it was, and whether the kernel has killed for want of memory.
+func tellsAll(report []byte) bool {
+	var r inside.Report
+	return report != nil && json.Unmarshal(report, &r) == nil && !r.Started.IsZero() && !r.Ended.IsZero() &&
+		r.Counters != nil && r.Counters.OOMKills != nil
 }
 
 // earlyEnd bounds how long a run may have lasted of which a signal came before

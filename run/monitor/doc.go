@@ -38,6 +38,8 @@ type Request struct {
 	Arch string `json:"arch"`
 	// Share says that the engine is on this machine.
 	Share bool `json:"share,omitempty"`
+	// API is the version that the foreground has settled with the engine.
+	API string `json:"api,omitempty"`
 }
 
 // Kinds of messages.

@@ -218,6 +218,9 @@ func (s *Server) start(ctx context.Context, id string, owner *launch.Owner, line
 		return s.fail(owner.Fail(err))
 	}
 	defer owner.Engine.Close()
+	if n, ok := owner.Engine.(engine.Negotiated); ok {
+		n.UseAPI(request.API)
+	}
 	owner.Share = request.Share
 	owner.Created = func(container string, warnings []string) {
 		s.send(Message{What: Created, Container: container, Warnings: warnings})

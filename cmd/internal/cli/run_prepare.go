@@ -36,6 +36,7 @@ type job struct {
 	imageSize int64             // bytes
 	cgroups   int               // the engine's version of them
 	share     bool              // the engine is on this machine
+	api       string            // the version of its API
 	// pythonPath are the folders of the project that the environment names
 	// with -e.
 	pythonPath []string
@@ -171,7 +172,7 @@ func (app *App) finishPlan(ctx context.Context, j *job, request *plan.Request, m
 	}
 	made, warnings, err := plan.Make(*request)
 	j.plan, j.warnings = made, append(j.warnings, warnings...)
-	j.arch, j.share = cmp.Or(image.Architecture, facts.Arch), !facts.Remote
+	j.arch, j.share, j.api = cmp.Or(image.Architecture, facts.Arch), !facts.Remote, facts.APIVersion
 	j.imageSize, j.cgroups = image.Size, facts.CgroupVersion
 	if err != nil {
 		return err

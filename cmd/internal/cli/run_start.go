@@ -50,7 +50,7 @@ func (app *App) start(ctx context.Context, j *job) error {
 
 	r, err := j.store.Commit(j.plan, record.NewState(time.Now(), j.engineRef))
 	if err == nil {
-		err = j.client.Send(monitor.Request{Secrets: j.secrets, Arch: j.arch, Share: j.share})
+		err = j.client.Send(monitor.Request{Secrets: j.secrets, Arch: j.arch, Share: j.share, API: j.api})
 	}
 	if err != nil {
 		j.giveUp()

@@ -156,6 +156,18 @@ func (e *Engine) connect(ctx context.Context) error {
 	return nil
 }
 
+// UseAPI takes a version for settled. An engine that is not there any more is
+// told by the first call all the same.
+func (e *Engine) UseAPI(version string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if version == "" || e.ready || versions.LessThan(version, minAPI) {
+		return
+	}
+	e.api.NegotiateAPIVersionPing(types.Ping{APIVersion: version})
+	e.ready = true
+}
+
 // planOf is the plan of a container that this Engine has created, or nil.
 func (e *Engine) planOf(id string) *plan.Plan {
 	if p, ok := e.made.Load(id); ok {

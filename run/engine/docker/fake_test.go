@@ -29,6 +29,8 @@ type fakeDaemon struct {
 	api string // version that the daemon tells
 	mux *http.ServeMux
 
+	pinged func() // nil: nobody counts
+
 	mu    sync.Mutex
 	calls []string // "POST /containers/create", in order, pings left out
 }
@@ -68,6 +70,9 @@ func newFakeDaemon(t *testing.T, api string) (*fakeDaemon, *Engine) {
 
 func (d *fakeDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/_ping" {
+		if d.pinged != nil {
+			d.pinged()
+		}
 		w.Header().Set("Api-Version", d.api)
 		w.Header().Set("Ostype", "linux")
 		return

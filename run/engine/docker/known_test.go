@@ -86,3 +86,16 @@ func TestDaemonKey(t *testing.T) {
 		t.Errorf("an engine elsewhere has the key %q", key)
 	}
 }
+
+// TestUseAPI asks nothing of an engine whose version is known.
+func TestUseAPI(t *testing.T) {
+	d, e := newFakeDaemon(t, "1.41")
+	pings := 0
+	d.pinged = func() { pings++ }
+	d.handle("GET /containers/json", reply(200, []any{}))
+	e.UseAPI("1.2") // too old to be true
+	e.UseAPI("1.41")
+	if _, err := e.List(t.Context()); err != nil || pings != 0 {
+		t.Errorf("%v, %d pings", err, pings)
+	}
+}
