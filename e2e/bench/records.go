@@ -40,7 +40,7 @@ func (s *suite) lists() error {
 				times = append(times, took)
 			}
 		}
-		fmt.Printf("| `%s`, %d runs on record | %s | (%s to %s, %d times) | | 100 ms |\n", list.name, recorded, shown(median(times)),
+		fmt.Printf("| `%s`, %d runs on record | %s | | (%s to %s, %d times) | 100 ms |\n", list.name, recorded, shown(median(times)),
 			shown(slices.Min(times)), shown(slices.Max(times)), len(times))
 	}
 	return nil

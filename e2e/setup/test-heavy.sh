@@ -35,7 +35,7 @@ watch() { # the foreground and the monitor of the run that is started next
 	local pid kib
 	while [ -e "$dir/watching" ]; do
 		for pid in $(pgrep -x crun) $(pgrep -f '^crun monitor '); do
-			tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qxF "XDG_STATE_HOME=$XDG_STATE_HOME" || continue
+			{ tr '\0' '\n' <"/proc/$pid/environ"; } 2>/dev/null | grep -qxF "XDG_STATE_HOME=$XDG_STATE_HOME" || continue
 			kib=$(awk '/^RssAnon/ {print $2}' "/proc/$pid/status" 2>/dev/null) || continue
 			[ "${kib:-0}" -le "$largest" ] || { largest=$kib; echo "$kib" >"$dir/largest"; }
 		done
