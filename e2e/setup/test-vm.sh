@@ -64,7 +64,7 @@ expect() {
 conf=/etc/systemd/system/user@.service.d/delegate.conf
 run="crun run -q -d --image $BASE_IMAGE --profile small"
 
-scripts() { go_test scripts '^TestScripts$/^('"${CRUN_E2E_SCRIPTS:-run_(exit|limits|refused|hangup|signals|terminal|stdin|killed|dryrun|pipe|user|life|full|bundle|data|settle|faults|cpuset|checks|mistakes)|doctor}"')$'; }
+scripts() { go_test scripts '^TestScripts$/^('"${CRUN_E2E_SCRIPTS:-run_(exit|limits|refused|hangup|signals|terminal|stdin|killed|dryrun|pipe|user|life|full|bundle|data|settle|faults|cpuset|checks|mistakes|bad_input)|doctor}"')$'; }
 
 limits() { go_test limits '^Test(FalseLimits|LimitsBehindTheBack|ImageOverridesLimits)$'; }
 
