@@ -234,8 +234,11 @@ func TestContainerOutOfMemory(t *testing.T) {
 	}
 	var r inside.Report
 	c.read(inside.ReportPath, &r)
-	if n := r.Counters; n == nil || n.OOMKills == nil || *n.OOMKills < 1 || n.MemoryPeak == nil || *n.MemoryPeak < 60<<20 || *n.MemoryPeak > 64<<20 {
-		t.Errorf("counters %+v", n)
+	// A process that dies may go over the limit by a few pages (mm/memcontrol.c,
+	// try_charge: "force").
+	if n := r.Counters; n == nil || n.OOMKills == nil || *n.OOMKills < 1 || n.MemoryPeak == nil || *n.MemoryPeak < 60<<20 || *n.MemoryPeak > 65<<20 {
+		data, _ := json.Marshal(n)
+		t.Errorf("counters %s", data)
 	}
 }
 

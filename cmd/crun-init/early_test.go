@@ -17,7 +17,7 @@ func TestEarlySignal(t *testing.T) {
 	t.Parallel()
 	limit := plan.Duration(time.Hour)
 	expect := func() *inside.Expectation {
-		return &inside.Expectation{TimeLimit: &limit, Early: &plan.EarlySignal{Signal: "SIGUSR1", Time: plan.Duration(200 * time.Millisecond)}}
+		return &inside.Expectation{TimeLimit: &limit, Early: &plan.EarlySignal{Signal: "SIGUSR1", Time: plan.Duration(time.Second)}}
 	}
 	t.Run("caught", func(t *testing.T) {
 		t.Parallel()
@@ -26,15 +26,18 @@ func TestEarlySignal(t *testing.T) {
 		if tr.stdout.String() != "saved\n" || len(r.Early) != 1 || r.Early[0].Limit != "time_limit" || len(r.Early[0].PIDs) != 1 || r.Early[0].Signal != "SIGUSR1" {
 			t.Errorf("stdout %q, report %+v", &tr.stdout, r.Early)
 		}
-		if want := "crun: 200ms have passed of the time limit 1h, SIGUSR1 sent\n"; tr.stderr.String() != want {
+		if want := "crun: 1s have passed of the time limit 1h, SIGUSR1 sent\n"; tr.stderr.String() != want {
 			t.Errorf("stderr %q, want %q", &tr.stderr, want)
 		}
 	})
 	t.Run("caught below, once on each branch", func(t *testing.T) {
 		t.Parallel()
-		// Workers end by themselves after a second; ranks wait for theirs.
-		tr := sh(t, expect(), `rank='trap "echo rank >>got" USR1
-(trap "echo worker >>got" USR1; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 0.04; done) &
+		// Long enough for four shells to set their traps, on a machine that is
+		// busy. Workers end when their ranks have caught it; ranks wait for them.
+		late := expect()
+		late.Early.Time = plan.Duration(3 * time.Second)
+		tr := sh(t, late, `rank='trap "echo rank >>got" USR1
+(trap "echo worker >>got" USR1; while [ "$(grep -c rank got 2>/dev/null)" != 2 ]; do sleep 0.05; done; sleep 0.2) &
 wait; wait'
 sh -c "$rank" & sh -c "$rank" & wait`)
 		r := tr.exits(0, inside.ReasonExited)
@@ -44,7 +47,7 @@ sh -c "$rank" & sh -c "$rank" & wait`)
 	})
 	t.Run("caught by nobody", func(t *testing.T) {
 		t.Parallel()
-		tr := sh(t, expect(), `sleep 0.6; exit 4`)
+		tr := sh(t, expect(), `sleep 2; exit 4`)
 		r := tr.exits(4, inside.ReasonExited)
 		if len(r.Early) != 1 || len(r.Early[0].PIDs) != 0 || !strings.Contains(tr.stderr.String(), "SIGUSR1 is not sent: nothing of the run catches it") {
 			t.Errorf("stderr %q, report %+v", &tr.stderr, r.Early)
