@@ -66,24 +66,48 @@ type Exception struct {
 
 var (
 	frameLine     = lazyregexp.New(`^[\s|]*File "([^"]+)", line (\d+)`)
-	exceptionLine = lazyregexp.New(`^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$`)
+	exceptionLine = lazyregexp.New(`^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?: (.*))?)?$`)
 )
 
 const tracebackLine = "Traceback (most recent call last):"
 
 // Exception gives the last traceback; nil where there is none. What a rank of
-// torchrun prints behind a prefix ("[rank0]: ") counts too.
+// torchrun prints behind a prefix ("[rank0]: ") counts too. A launcher's own
+// counts where no process that it started has left one among the last words.
 func (l *Log) Exception() *Exception {
-	start := -1
-	for i := len(l.Lines) - 1; i >= 0 && start < 0; i-- {
-		if strings.HasSuffix(l.Lines[i], tracebackLine) {
-			start = i
+	var launchers *Exception
+	first, _ := l.end()
+	for i := len(l.Lines) - 1; i >= 0 && (launchers == nil || i >= first); i-- {
+		if !strings.HasSuffix(l.Lines[i], tracebackLine) {
+			continue
+		}
+		e := l.exceptionAt(i)
+		if e == nil || !e.Launcher() {
+			if launchers != nil && e == nil {
+				break
+			}
+			return e
+		}
+		if launchers == nil {
+			launchers = e
 		}
 	}
-	if start < 0 {
-		return nil
-	}
+	return launchers
+}
+
+// launcher fits what torchrun, accelerate, PyTorch's spawn and subprocess raise
+// when a process that they started has failed: it says nothing of why.
+var launcher = lazyregexp.New(`(?:^|\.)(?:ChildFailedError|CalledProcessError|ProcessExitedException|ProcessRaisedException)$`)
+
+// Launcher tells whether the exception only says that another process failed.
+func (e *Exception) Launcher() bool { return launcher.MatchString(e.Type) }
+
+// exceptionAt reads the traceback that begins at line start.
+func (l *Log) exceptionAt(start int) *Exception {
 	prefix := strings.TrimSuffix(l.Lines[start], tracebackLine)
+	if start+1 < len(l.Lines) && !strings.HasPrefix(l.Lines[start+1], prefix) {
+		prefix = "" // a progress bar's, or PyTorch's word "Original"
+	}
 	e := &Exception{}
 	i := start + 1
 	for ; i < len(l.Lines); i++ {
@@ -131,11 +155,14 @@ const (
 // led to them and what stands right before; or its last lines.
 func (l *Log) end() (first, raised int) {
 	last, found := len(l.Lines), false
+	launched := false
 	for i := len(l.Lines) - 1; i >= max(0, last-linesChain); i-- {
 		line := l.Lines[i]
 		if strings.HasSuffix(line, tracebackLine) && (!found || raised-i < linesChain) {
-			if !found || l.leads(i, raised) {
+			if !found || launched || l.leads(i, raised) {
 				raised, found = i, true
+				e := l.exceptionAt(i)
+				launched = e != nil && e.Launcher()
 			}
 		}
 	}

@@ -15,7 +15,8 @@ var aborted = evidence.Rule{
 line before says which.
 Source: abort(3).`,
 	Find: func(c *evidence.Case) *evidence.Finding {
-		if c.Clean() || !c.Died("SIGABRT") {
+		line, ok := died(c, "SIGABRT")
+		if c.Clean() || !ok {
 			return nil
 		}
 		f := &evidence.Finding{
@@ -26,9 +27,16 @@ Source: abort(3).`,
 		if c.Signal == "SIGABRT" {
 			f.Sure = evidence.Certain
 		}
-		if n := len(c.Log.Lines); n > 0 {
+		if m := c.Words(abortWords); m != nil {
+			f.Signs = append(f.Signs, said(m[0]))
+		} else if line != "" {
+			f.Signs = append(f.Signs, said(line))
+		} else if n := len(c.Log.Lines); n > 0 {
 			f.Signs = append(f.Signs, said(c.Log.Lines[n-1]))
 		}
 		return f
 	},
 }
+
+// abortWords are what a library says before it gives up.
+var abortWords = lazyregexp.New(`^\s*what\(\):.*|.*Assertion .* failed\.?$|^(?:free\(\)|malloc\(\)|double free|corrupted|munmap_chunk\(\)|malloc_consolidate\(\)).*`)

@@ -9,7 +9,8 @@ import (
 
 var (
 	deniedWords = lazyregexp.New(`.*(?:PermissionError|Permission denied|Read-only file system).*`)
-	cachePath   = lazyregexp.New(`/[^'":,]*(?:\.cache|\.config|\.local|\.triton|\.keras|\.torch|\.nv|huggingface|matplotlib|torch_extensions|home)\b[^'":,]*`)
+	cachePath   = lazyregexp.New(`/[^'":,]*(?:\.cache|\.config|\.local|\.triton|\.keras|\.torch|\.nv|huggingface|matplotlib|torch_extensions|\.locks)\b[^'":,]*`)
+	homePath    = lazyregexp.New(`/(?:home/[^/'":,\s]+|root|nonexistent)/?(?:['":,]|$)`)
 )
 
 var cacheHome = evidence.Rule{
@@ -24,6 +25,9 @@ Source: docker-whisperX issue 27; kohya_ss issue 1143.`,
 			return nil
 		}
 		path := strings.TrimSpace(cachePath.FindString(m[0]))
+		if path == "" {
+			path = strings.Trim(homePath.FindString(m[0]), `'":,`)
+		}
 		if path == "" {
 			return nil
 		}

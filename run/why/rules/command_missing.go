@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/run/inside"
 	"crun.dev/crun/run/why/evidence"
 )
@@ -14,7 +15,7 @@ without x, or one for another architecture.
 Source: POSIX, Shell Command Language, 2.8.2.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		if !failed(c) {
-			return nil
+			return notFound(c)
 		}
 		code := 0
 		if c.ExitCode != nil {
@@ -33,4 +34,25 @@ Source: POSIX, Shell Command Language, 2.8.2.`,
 		}
 		return f
 	},
+}
+
+var notFoundWords = lazyregexp.New(`.*(?:: (?:command )?not found|executable file not found in \$PATH.*|: Permission denied|: cannot execute.*|: No such file or directory|[Ee]xec format error.*)$`)
+
+// notFound goes by the word of a shell that the run or somebody else started.
+func notFound(c *evidence.Case) *evidence.Finding {
+	if c.Clean() || c.Signal != "" || c.ExitCode == nil || *c.ExitCode != inside.ExitMissing && *c.ExitCode != inside.ExitNotExec {
+		return nil
+	}
+	m := c.Words(notFoundWords)
+	if m == nil {
+		return nil
+	}
+	f := &evidence.Finding{Code: "command-missing", Sure: evidence.Likely, Signs: []evidence.Sign{status(c), said(m[0])}}
+	f.Cause = evidence.Say("a command is not in the image", "镜像中没有某个命令")
+	f.Fix = evidence.Say("its package in environment.yml, then crun build; or a path that begins with ./", "把对应的包写入 environment.yml 并 crun build；或使用以 ./ 开头的路径")
+	if *c.ExitCode == inside.ExitNotExec {
+		f.Cause = evidence.Say("a file could not be executed", "文件无法执行")
+		f.Fix = evidence.Say("chmod +x, or name its interpreter: bash FILE, python FILE", "chmod +x，或指明解释器：bash FILE、python FILE")
+	}
+	return f
 }

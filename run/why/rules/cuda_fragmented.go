@@ -8,10 +8,12 @@ import (
 )
 
 var (
-	cudaWords = lazyregexp.New(`.*(?:CUDA out of memory|CUDA error: out of memory|HIP out of memory|CUBLAS_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|Failed to allocate memory on GPU).*`)
+	cudaWords = lazyregexp.New(`.*(?:CUDA out of memory|CUDA error: out of memory|HIP out of memory|CUBLAS_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|Failed to allocate memory on GPU|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED|cuda runtime error \(2\)|[Oo]ut of memory at .*/THC/|Cuda failure (?:2 )?.out of memory|Failed to CUDA (?:calloc|malloc)|RESOURCE_EXHAUSTED: Out of memory).*`)
 	amount    = `([\d.]+) ([KMG]i?B)`
 	tried     = lazyregexp.New(`Tried to allocate ` + amount)
 	free      = lazyregexp.New(`of which ` + amount + ` is free|; ` + amount + ` free;`)
+	allocated = lazyregexp.New(amount + ` already allocated`)
+	reserved  = lazyregexp.New(amount + ` (?:reserved in total by PyTorch|cached)`)
 	unused    = lazyregexp.New(amount + ` is reserved by PyTorch but unallocated`)
 )
 
@@ -51,7 +53,12 @@ Source: PyTorch, "CUDA semantics", "Optimizing memory usage with PYTORCH_CUDA_AL
 		if !ok {
 			return nil
 		}
-		gap, _ := firstAmount(unused, m[0])
+		gap, ok := firstAmount(unused, m[0])
+		if !ok { // before torch 2.1
+			all, _ := firstAmount(reserved, m[0])
+			used, _ := firstAmount(allocated, m[0])
+			gap = all - used
+		}
 		left, _ := firstAmount(free, m[0])
 		if gap < want && left < want {
 			return nil

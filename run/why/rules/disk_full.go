@@ -3,6 +3,7 @@ package rules
 import (
 	"strings"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/run/why/evidence"
 )
 
@@ -25,6 +26,9 @@ Source: write(2); pytorch issue 10577; h2o-llmstudio issue 214.`,
 			f.Signs = append(f.Signs, evidence.Sign{What: "disk:", Value: full})
 		}
 		f.Cause = evidence.Say("there was no space left where the run wrote", "运行写入的位置已无剩余空间")
+		if !spaceWords.MatchString(m[0]) {
+			f.Cause = evidence.Say("a file could not be written to its end: its disk was most likely full, or the quota used up", "文件未能写完：磁盘很可能已满，或配额已用尽")
+		}
 		f.Fix = evidence.Say("df -h on the folder that the message names, and make room there", "对消息中的目录执行 df -h，并清理空间")
 		if f.Sure == evidence.Certain {
 			place, _, _ := strings.Cut(strings.TrimPrefix(fullDisks(c)[0], "the disk of "), " was full")
@@ -45,3 +49,6 @@ func fullDisks(c *evidence.Case) (disks []string) {
 	}
 	return disks
 }
+
+// spaceWords are those that name the lack of room; PyTorch's writer does not.
+var spaceWords = lazyregexp.New(`(?i)space|ENOSPC|Errno 28|errno = 28|os error 28|is full`)

@@ -27,7 +27,7 @@ var Causes = []evidence.Rule{
 	// GPUs.
 	gpuNotAsked, gpuLost, driverMismatch, driverOld, kernelImage, cudaFragmented, cudaMemory, cudaVisible,
 	// The environment.
-	mklSymbol, numpyTwo, libstdc, libGL, cublasLt, compiler, noPasswd, numbaCache, cacheHome, noEnvironment,
+	mklSymbol, torchABI, numpyTwo, libstdc, libGL, cublasLt, compiler, noPasswd, numbaCache, cacheHome, noEnvironment,
 	illegal, hangup, workerTimeout, hostMemoryError,
 }
 

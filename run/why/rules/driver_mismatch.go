@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var mismatchWords = lazyregexp.New(`.*(?:Driver/library version mismatch|CUDA error: system has unsupported display driver / cuda driver combination|forward compatibility was attempted on non supported HW).*`)
+var mismatchWords = lazyregexp.New(`.*(?:Driver/library version mismatch|system has unsupported display driver / cuda driver combination|forward compatibility was attempted on non supported HW).*`)
 
 var driverMismatch = evidence.Rule{
 	Code:  "driver-mismatch",

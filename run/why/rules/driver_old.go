@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var oldDriverWords = lazyregexp.New(`.*(?:The NVIDIA driver on your system is too old|CUDA driver version is insufficient for CUDA runtime version|unsatisfied condition: cuda).*`)
+var oldDriverWords = lazyregexp.New(`.*(?:The NVIDIA driver on your system is too old|CUDA driver version is insufficient for CUDA runtime version|PTX was compiled with an unsupported toolchain|unsatisfied condition: cuda).*`)
 
 var driverOld = evidence.Rule{
 	Code:  "driver-old",

@@ -19,10 +19,17 @@ Source: wait(2).`,
 		if !c.Recorded() && *c.ExitCode > 128 {
 			return nil
 		}
+		if ended(c) {
+			return nil
+		}
 		f := &evidence.Finding{
 			Code: "exited", Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
 			Cause: evidence.Say("the program ended by itself with exit code %d and did not say why", "程序自行以退出码 %d 结束，未说明原因", *c.ExitCode),
 			Fix:   evidence.Say("read its last lines: crun logs --tail 30", "查看最后几行：crun logs --tail 30"),
+		}
+		if !c.Recorded() {
+			f.Cause = evidence.Say("the program ended by itself with exit code %d; its log names no cause that crun knows", "程序自行以退出码 %d 结束；日志中没有 crun 认得的原因", *c.ExitCode)
+			f.Fix = evidence.Say("read the last lines of the log", "查看日志的最后几行")
 		}
 		if c.Recorded() {
 			f.Sure = evidence.Certain

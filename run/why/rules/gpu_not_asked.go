@@ -7,7 +7,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var noDriver = lazyregexp.New(`.*(?:Found no NVIDIA driver on your system|No CUDA GPUs are available|no CUDA-capable device is detected|libcuda\.so(?:\.1)?: cannot open shared object|Torch not compiled with CUDA enabled).*`)
+var noDriver = lazyregexp.New(`.*(?:Found no NVIDIA driver on your system|No CUDA GPUs are available|no CUDA-capable device is detected|libcuda\.so(?:\.1)?: cannot open shared object|Attempting to deserialize object on a CUDA device but|No supported gpu backend found|No HIP GPUs are available|But your machine only has: \[\]|NVML Shared Library Not Found|libnvidia-ml\.so(?:\.1)?: cannot open|Torch not compiled with CUDA enabled).*`)
 
 // gpuNotAsked: a run gets the GPUs that it asks for, and this one asked for none.
 var gpuNotAsked = evidence.Rule{

@@ -16,6 +16,9 @@ SIGILL.
 Source: signal(7); docker-mozillatts issue 17.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		m := c.Words(illegalWords)
+		if line, ok := died(c, "SIGILL"); ok && line != "" {
+			m = []string{line}
+		}
 		if c.Clean() || m == nil && !c.Died("SIGILL") {
 			return nil
 		}

@@ -14,8 +14,9 @@ var killed = evidence.Rule{
 user of the host or root did, systemd-oomd, or the program itself.
 Source: signal(7).`,
 	Find: func(c *evidence.Case) *evidence.Finding {
-		if c.Clean() || !c.Died("SIGKILL") {
-			return nil
+		line, ok := died(c, "SIGKILL")
+		if c.Clean() || !ok {
+			return childGone(c)
 		}
 		f := &evidence.Finding{
 			Code: "killed", Sure: evidence.Unknown, Signs: []evidence.Sign{status(c)},
@@ -26,6 +27,32 @@ Source: signal(7).`,
 			f.Signs = append(f.Signs, evidence.Sign{What: "oom_kill", Value: fmt.Sprint(*n)})
 			f.Cause = evidence.Say("the run was killed (SIGKILL), not by the kernel for memory, and neither crun nor the engine did it", "运行被杀死（SIGKILL）；内核没有因内存而杀进程，也不是 crun 或引擎所为")
 		}
+		switch {
+		case line != "" && c.Counters().OOMKills == nil:
+			f.Signs = append(f.Signs, said(line))
+			f.Cause = evidence.Say("a process of the run was killed (SIGKILL), most often for want of memory; nothing here says by whom", "运行中的一个进程被杀死（SIGKILL），多半因内存不足；没有迹象表明是谁所为")
+		case line != "":
+			f.Signs = append(f.Signs, said(line))
+			f.Cause = evidence.Say("a process of the run was killed (SIGKILL), and not by the kernel for memory", "运行中的一个进程被杀死（SIGKILL），但不是内核因内存不足所为")
+		case !c.Recorded():
+			f.Cause = evidence.Say("the run was killed (SIGKILL), most often for want of memory; nothing here says by whom", "运行被杀死（SIGKILL），多半因内存不足；没有迹象表明是谁所为")
+		}
 		return f
 	},
+}
+
+// childGone is for a log that says that a worker is gone, and not how.
+func childGone(c *evidence.Case) *evidence.Finding {
+	if c.Recorded() {
+		return nil // whose counters tell
+	}
+	m := c.Raised(goneWords)
+	if m == nil {
+		return nil
+	}
+	return &evidence.Finding{
+		Code: "killed", Sure: evidence.Unknown, Signs: []evidence.Sign{said(m[0])},
+		Cause: evidence.Say("a worker process was gone all at once: killed, most often for want of memory, or crashed; nothing here says which", "某个 worker 进程突然消失：可能被杀死（多半因内存不足），也可能崩溃；没有迹象表明是哪一种"),
+		Fix:   evidence.Say("dmesg -T | grep -i kill on the host would tell; a single worker shows its own error", "在主机上查看 dmesg -T | grep -i kill；只用一个 worker 可看到它自身的错误"),
+	}
 }

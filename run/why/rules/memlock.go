@@ -18,7 +18,9 @@ Source: getrlimit(2), RLIMIT_MEMLOCK.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		m := c.Raised(lockedWords)
 		if m == nil {
-			return nil
+			if m = c.Words(lockedNCCL); m == nil {
+				return nil
+			}
 		}
 		f := &evidence.Finding{
 			Code: "memlock", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
@@ -33,3 +35,6 @@ Source: getrlimit(2), RLIMIT_MEMLOCK.`,
 		return f
 	},
 }
+
+// lockedNCCL is NCCL's warning, which stands before the traceback.
+var lockedNCCL = lazyregexp.New(`NCCL WARN .*ibv_\w+ failed.*Cannot allocate memory.*`)

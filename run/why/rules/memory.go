@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"crun.dev/crun/internal/lazyregexp"
 	"crun.dev/crun/run/why/evidence"
 )
 
@@ -20,6 +21,9 @@ give back, the kernel kills the largest process with SIGKILL, which nothing can 
 without that counter is no sign: page cache fills what is free.
 Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "memory.events".`,
 	Find: func(c *evidence.Case) *evidence.Finding {
+		if !c.Recorded() {
+			return memorySaid(c)
+		}
 		if c.OOMKills() == 0 || !c.Died("SIGKILL") || !limitReached(c) {
 			return nil
 		}
@@ -73,3 +77,19 @@ func moreMemory(c *evidence.Case) evidence.Text {
 	limit, _ := c.Memory()
 	return evidence.Say("--memory %s, or a smaller batch or fewer workers", "--memory %s，或减小 batch、减少 workers", more(limit))
 }
+
+// memorySaid goes by the kernel's or Slurm's own line, where somebody put it into
+// the log.
+func memorySaid(c *evidence.Case) *evidence.Finding {
+	m := c.Words(oomWords)
+	if m == nil {
+		return nil
+	}
+	return &evidence.Finding{
+		Code: "memory", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+		Cause: evidence.Say("a memory limit was reached and the kernel killed a process, says the log", "日志显示：达到内存上限，内核杀死了进程"),
+		Fix:   evidence.Say("more memory for the job (--memory, --mem), or a smaller batch or fewer workers", "为任务增加内存（--memory、--mem），或减小 batch、减少 workers"),
+	}
+}
+
+var oomWords = lazyregexp.New(`.*(?:Memory cgroup out of memory|oom-kill:constraint=CONSTRAINT_MEMCG|[Dd]etected \d+ oom[-_]kill event|srun: error: .*Out [Oo]f Memory|slurmstepd: error: .*oom-kill).*`)

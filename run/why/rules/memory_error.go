@@ -14,9 +14,9 @@ var hostMemoryError = evidence.Rule{
 process is killed, and no counter of the cgroup moves. Most often one array is far larger than meant: the message of NumPy has its shape.
 Source: NumPy, numpy.exceptions; Linux, Documentation/mm/overcommit-accounting.rst.`,
 	Find: words("memory-error", memoryErrorWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
-		return evidence.Say("one allocation asked for more memory than can be had", "一次分配请求的内存超过可用内存"),
-			evidence.Say("look at the shape in the message; if it is right, --memory", "检查消息中的数组形状；若无误，增大 --memory")
+		return evidence.Say("the program asked for more memory than it could have", "程序请求的内存超过可用内存"),
+			evidence.Say("look at the size or shape in the message; if it is right, --memory", "检查消息中的大小或数组形状；若无误，增大 --memory")
 	}),
 }
 
-var memoryErrorWords = lazyregexp.New(`(?:^|\.|\s)(?:MemoryError|_ArrayMemoryError|numpy\..*ArrayMemoryError)\b.*|DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*`)
+var memoryErrorWords = lazyregexp.New(`(?:^|\.|\s)(?:MemoryError|CondaMemoryError|_ArrayMemoryError|ArrowMemoryError|numpy\..*ArrayMemoryError)\b.*|std::bad_alloc.*|unable to mmap \d+ bytes from file .*Cannot allocate memory.*|memory allocation of \d+ bytes failed.*|DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*`)

@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var kernelWords = lazyregexp.New(`.*(?:no kernel image is available for execution on the device|sm_\d+ is not compatible with the current PyTorch installation|PTX was compiled with an unsupported toolchain).*`)
+var kernelWords = lazyregexp.New(`.*(?:no kernel image is available for execution on the device|sm_\d+ is not compatible with the current PyTorch installation).*`)
 
 var kernelImage = evidence.Rule{
 	Code:  "no-kernel-image",

@@ -7,7 +7,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var threadWords = lazyregexp.New(`.*(?:can't start new thread|pthread_create(?: failed)?.*Resource temporarily unavailable|Thread creation failed: Resource temporarily unavailable|\[Errno 11\] Resource temporarily unavailable|fork: (?:retry: )?Resource temporarily unavailable|newosproc|cannot fork).*`)
+var threadWords = lazyregexp.New(`.*(?:can't start new thread|pthread_create(?: failed)?.*Resource temporarily unavailable|Thread creation failed: Resource temporarily unavailable|\[Errno 11\] Resource temporarily unavailable|fork: (?:retry: )?Resource temporarily unavailable|OMP: System error #11|failed to spawn thread: Os \{ code: 11|ThreadPoolBuildError.*code: 11\b|^\s*what\(\):\s+Resource temporarily unavailable|newosproc|cannot fork).*`)
 
 // processes: the run's limit on processes and threads, which the kernel counts
 // in pids.events each time it refuses one.
@@ -24,6 +24,9 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "pids.events"; fork(2), 
 		}
 		refused := c.Counters().PidsMax
 		m := c.Words(threadWords)
+		if m != nil && againWords.MatchString(m[0]) && c.Words(forkCalls) == nil {
+			m = nil // a socket or a lock that is not ready has the same number
+		}
 		counted := refused != nil && *refused > 0
 		if !counted && (m == nil || c.Recorded() && refused != nil) {
 			return nil
@@ -53,3 +56,10 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "pids.events"; fork(2), 
 		return f
 	},
 }
+
+// EAGAIN is also what a socket or a file lock says that is not ready: only where
+// something was started it is a refused process.
+var (
+	againWords = lazyregexp.New(`\[Errno 11\] Resource temporarily unavailable`)
+	forkCalls  = lazyregexp.New(`fork|Popen|start_new_thread|_launch|import \w+|pthread_create|spawn`)
+)

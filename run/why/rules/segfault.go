@@ -16,6 +16,12 @@ not be started). Python's fault handler prints the line of the script.
 Source: signal(7), SIGSEGV; Python, faulthandler.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		m := c.Words(segfaultWords)
+		if m != nil && guesses.MatchString(m[0]) {
+			m = nil
+		}
+		if line, ok := died(c, "SIGSEGV"); ok && line != "" {
+			m = []string{line}
+		}
 		if c.Clean() || m == nil && !c.Died("SIGSEGV") {
 			return nil
 		}
@@ -55,3 +61,6 @@ func faultLine(c *evidence.Case) string {
 }
 
 var fatalLine = lazyregexp.New(`^Fatal Python error: `)
+
+// guesses are lines that list what may have happened (Ray's).
+var guesses = lazyregexp.New(`potential root causes`)

@@ -19,6 +19,9 @@ Source: Python, sys.excepthook.`,
 		if e == nil {
 			return nil
 		}
+		if ended(c) {
+			return nil
+		}
 		signs := []evidence.Sign{said(e.Line)}
 		if e.Where != "" {
 			signs = append(signs, evidence.Sign{What: "at", Value: e.Where})
@@ -27,10 +30,19 @@ Source: Python, sys.excepthook.`,
 		if c.Recorded() && c.ExitCode != nil && *c.ExitCode == 1 {
 			sure = evidence.Certain
 		}
-		return &evidence.Finding{
+		f := &evidence.Finding{
 			Code: "traceback", Sure: sure, Signs: signs,
 			Cause: evidence.Say("the script raised %s; no limit had a part in it", "脚本抛出 %s；与任何限制无关", e.Type),
 			Fix:   evidence.Say("read the traceback: crun logs --tail 30", "查看 traceback：crun logs --tail 30"),
 		}
+		if !c.Recorded() { // no counter was looked at
+			f.Cause = evidence.Say("the script raised %s; the log names no other cause", "脚本抛出 %s；日志中没有其他原因", e.Type)
+			f.Fix = evidence.Say("read the traceback: its last line and the innermost frame", "查看 traceback 的最后一行和最内层的调用")
+		}
+		if e.Launcher() {
+			f.Cause = evidence.Say("a process that was started failed, and left no words of its own here (%s)", "启动的子进程失败，且此处没有它自己的输出（%s）", e.Type)
+			f.Fix = evidence.Say("look for the first error further up in the log, or in the worker's own log", "在日志更前面或 worker 自己的日志中查找第一个错误")
+		}
+		return f
 	},
 }
