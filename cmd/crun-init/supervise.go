@@ -86,18 +86,18 @@ func (n *initProcess) supervise(path string, args []string) int {
 	}
 }
 
-// samplePeriod is how often the run's places are looked at; the rest is at each
-// fourth look.
+// samplePeriod is how often the run's places are looked at; descriptors are at
+// each fourth look.
 const samplePeriod = 250 * time.Millisecond
 
 // sample notes how the run stands now.
 func (n *initProcess) sample(now time.Time) {
 	if n.sampler == nil {
-		n.sampler = inside.NewSampler()
+		n.sampler = inside.NewSampler(n.limits)
 	}
 	n.sampler.Places(now)
 	if n.samples%4 == 0 {
-		n.sampler.Counts(now)
+		n.sampler.Files(now)
 	}
 	n.samples++
 }

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -84,6 +85,10 @@ files, user, variables and limits. What it takes of memory is the run's.`,
 	cmd.Flags().StringVarP(&o.dir, "workdir", "w", "", "start in this `FOLDER` of the container (default: the run's)")
 	return cmd
 }
+
+// signalTime bounds the wait for an engine that is to send a signal: one that
+// hangs must not keep whoever presses Ctrl-C.
+const signalTime = 5 * time.Second
 
 func (app *App) checkedExec(cmd *cobra.Command, o *execOptions, runF func(*execOptions) error) error {
 	switch {
@@ -163,10 +168,12 @@ func (app *App) exec(ctx context.Context, o *execOptions) error {
 			if action.Detach {
 				action.Signal = "SIGHUP"
 			}
-			err := x.Signal(ctx, action.Signal)
+			asked, cancel := context.WithTimeout(ctx, signalTime)
+			err := x.Signal(asked, action.Signal)
+			cancel()
 			switch {
 			case errors.Is(err, engine.ErrNotRunning):
-			case err != nil && ended.Err() != nil:
+			case errors.Is(err, context.DeadlineExceeded), err != nil && ended.Err() != nil:
 				restore()
 				app.note("the command goes on in run %s (%v)", o.run, err)
 				return interrupted(nil)

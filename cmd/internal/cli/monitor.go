@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"crun.dev/crun/internal/endpoint"
 	"crun.dev/crun/internal/login"
 	"crun.dev/crun/run/engine"
 	"crun.dev/crun/run/inside"
@@ -38,17 +39,36 @@ func newMonitorCmd(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			left := make(chan struct{})
 			go func() {
+				defer close(left)
 				if err := login.Leave(cmd.Context(), args[0]); err != nil {
 					fmt.Fprintln(app.Err, "crun:", err) // into monitor.log
 				}
 			}()
-			server := &monitor.Server{Store: store, Open: app.engineAt, Files: initFiles, Notify: app.notify}
+			open := func(ctx context.Context, ref json.RawMessage) (engine.Engine, error) {
+				if overSSH(ref) {
+					<-left // a child made before would stay in the login
+				}
+				return app.engineAt(ctx, ref)
+			}
+			server := &monitor.Server{Store: store, Open: open, Files: initFiles, Notify: app.notify}
 			return server.Serve(context.WithoutCancel(cmd.Context()), args[0], adopt)
 		},
 	}
 	cmd.Flags().BoolVar(&adopt, "adopt", false, "take up a run whose monitor died")
 	return cmd
+}
+
+// overSSH tells whether the engine that a record names is reached by a program
+// of its own.
+func overSSH(ref json.RawMessage) bool {
+	var ep endpoint.Endpoint
+	if json.Unmarshal(ref, &ep) != nil {
+		return false
+	}
+	command, _ := ep.SSH()
+	return command != ""
 }
 
 // initFiles are what every container is given: init and what it has to check.

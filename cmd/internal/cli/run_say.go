@@ -70,7 +70,9 @@ func (app *App) sayEnd(r *record.Record, p *plan.Plan, s *record.State, warned i
 	if clean {
 		app.note("%s", text)
 		if s.OOMKills > 0 {
-			fmt.Fprintln(app.Err, strings.Join(app.whyLines(r, s), "\n"))
+			for _, line := range app.whyLines(r, s) {
+				fmt.Fprintln(app.Err, line)
+			}
 		}
 	} else if lines := app.whyLines(r, s); len(lines) > 0 {
 		fmt.Fprintf(app.Err, "crun: %s%s\n%s\n", endHead(p, s), logHint(p), strings.Join(lines, "\n"))

@@ -124,8 +124,8 @@ func TestExplainLeaves(t *testing.T) {
 // What a remote engine lacks can be brought there by what is pasted.
 func TestMissingOverSSH(t *testing.T) {
 	for host, want := range map[string]string{
-		"ssh://ann@lab:2222": `copy it there (ssh -p 2222 ann@lab mkdir -p '/a b'; rsync -a -e 'ssh -p 2222' '/a b'/ ann@lab:'/a b'/), or run crun over there`,
-		"ssh://lab":          `copy it there (ssh lab mkdir -p '/a b'; rsync -a -e ssh '/a b'/ lab:'/a b'/), or run crun over there`,
+		"ssh://ann@lab:2222": `copy it there (ssh -p 2222 ann@lab 'mkdir -p '\''/a b'\'''; rsync -a -s -e 'ssh -p 2222' '/a b'/ 'ann@lab:/a b'/), or run crun over there`,
+		"ssh://lab":          `copy it there (ssh lab 'mkdir -p '\''/a b'\'''; rsync -a -s -e ssh '/a b'/ 'lab:/a b'/), or run crun over there`,
 	} {
 		e := &Engine{ep: endpoint.Endpoint{Host: host, Source: "--host"}}
 		err := e.explain(errors.New(daemonPrefix+`invalid mount config for type "bind": bind source path does not exist: /a b`), subject{})

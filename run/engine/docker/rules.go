@@ -48,8 +48,9 @@ func rules() []rule {
 		}},
 		{`bind source path does not exist: (\S.*)`, nil, func(c *ruleContext) string {
 			if command, host := c.ep.SSH(); command != "" {
-				return fmt.Sprintf("the engine at %s finds no %s on its own machine, where a run's files have to be: copy it there (%s %s mkdir -p %s; rsync -a -e %s %s/ %s:%s/), or run crun over there",
-					c.ep, c.m[1], command, host, shellword.Quote(c.m[1]), shellword.Quote(command), shellword.Quote(c.m[1]), host, shellword.Quote(c.m[1]))
+				return fmt.Sprintf("the engine at %s finds no %s on its own machine, where a run's files have to be: copy it there (%s %s %s; rsync -a -s -e %s %s/ %s/), or run crun over there",
+					c.ep, c.m[1], command, host, shellword.Quote("mkdir -p "+shellword.Quote(c.m[1])), // the shell over there takes quotes away, too
+					shellword.Quote(command), shellword.Quote(c.m[1]), shellword.Quote(host+":"+c.m[1]))
 			}
 			return fmt.Sprintf("the engine at %s finds no %s on its own machine: create it there; only what both machines have can be mounted", c.ep, c.m[1])
 		}},
