@@ -30,6 +30,14 @@ func TestFromLog(t *testing.T) {
 			if v.Code != want {
 				t.Errorf("the verdict is %s, want %s:\n%s", v.Code, want, strings.Join(v.Lines(false), "\n"))
 			}
+			for _, text := range []evidence.Text{v.Cause, v.Fix} {
+				if !text.Empty() && (text.Chinese == "" || strings.Contains(text.In(true)+text.In(false), "%!")) {
+					t.Errorf("%q in Chinese is %q", text.In(false), text.In(true))
+				}
+			}
+			if len(v.Signs) == 0 && v.Code != Clean {
+				t.Errorf("%s has no evidence", v.Code)
+			}
 			if v.Sure == evidence.Certain && v.Code != Clean {
 				t.Errorf("certain of a log: %s", v.Code)
 			}
@@ -37,7 +45,7 @@ func TestFromLog(t *testing.T) {
 	}
 }
 
-// Every rule explains itself, has both languages and evidence.
+// Every rule explains itself and names its source.
 func TestRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Rules() {

@@ -45,14 +45,43 @@ func (c *Case) Started() bool {
 
 // Died tells whether the run ended by this signal: its command did, or a shell
 // or launcher that stood before it passed the end on as 128 + n (Bash's manual,
-// "Exit Status"), or as 256 - n (Python's negative codes of subprocesses).
+// "Exit Status"), or as 256 - n (Python's negative codes of subprocesses). The
+// latter counts for the signals that kill trainings alone: 255 and 252 are more
+// often a program's own -1 and -4.
 func (c *Case) Died(signal string) bool {
 	if c.Signal != "" {
 		return c.Signal == signal
 	}
+	if c.ExitCode == nil {
+		return false
+	}
 	n := int(unix.SignalNum(signal))
-	return c.ExitCode != nil && (*c.ExitCode == 128+n || *c.ExitCode == 256-n)
+	switch signal {
+	case "SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS":
+		if *c.ExitCode == 256-n {
+			return true
+		}
+	}
+	return *c.ExitCode == 128+n
 }
+
+// ByException tells whether the run ended by its last traceback: little stands
+// behind it.
+func (c *Case) ByException() bool {
+	e := c.Log.Exception()
+	return e != nil && e.After <= linesBefore
+}
+
+// Within tells whether the run ended at most this long after a time. What is
+// not known is no objection.
+func (c *Case) Within(at time.Time, d time.Duration) bool {
+	ended := c.Ended()
+	return ended.IsZero() || at.IsZero() || ended.Sub(at) <= d
+}
+
+// DisksSeen tells whether the monitor has looked at the disks of project, home
+// and tmpdir at the end: it does so where the engine is on its own machine.
+func (c *Case) DisksSeen() bool { return c.State != nil && c.State.Boot != "" }
 
 // Counters are those of the end; an empty one where there are none.
 func (c *Case) Counters() *inside.Counters {

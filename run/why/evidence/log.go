@@ -10,8 +10,6 @@ import (
 // Log is the end of what a run has printed, a line each.
 type Log struct {
 	Lines []string
-	// Cut says that there were lines before.
-	Cut bool
 }
 
 // What is looked at of a log: more tells nothing about an end, and a record may
@@ -30,14 +28,14 @@ var colours = lazyregexp.New(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07
 func ParseLog(text []byte) Log {
 	var l Log
 	if len(text) > MaxBytes {
-		text, l.Cut = text[len(text)-MaxBytes:], true
+		text = text[len(text)-MaxBytes:]
 	}
 	lines := strings.Split(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
 	if n := len(lines); n > 0 && lines[n-1] == "" {
 		lines = lines[:n-1]
 	}
 	if n := len(lines); n > MaxLines {
-		lines, l.Cut = lines[n-MaxLines:], true
+		lines = lines[n-MaxLines:]
 	}
 	for _, line := range lines {
 		line = strings.TrimRight(line, "\r")
@@ -55,13 +53,11 @@ func ParseLog(text []byte) Log {
 
 // Exception is the last traceback of Python in a log.
 type Exception struct {
-	Type    string // "RuntimeError", "torch.OutOfMemoryError"
-	Message string // its first line
-	Text    string // all its lines
-	Where   string // "train.py:12", of the innermost frame; "" where not told
-	Line    string // the line of the log that names it
-	// Final says that nothing but a word of a shell or launcher follows.
-	Final bool
+	Type  string // "RuntimeError", "torch.OutOfMemoryError"
+	Where string // "train.py:12", of the innermost frame; "" where not told
+	Line  string // the line of the log that names it
+	Text  string // that line, and some behind it
+	After int    // how many lines stand behind that one
 }
 
 var (
@@ -126,18 +122,17 @@ func (l *Log) exceptionAt(start int) *Exception {
 		if m == nil {
 			continue
 		}
-		e.Type, e.Message, e.Line = m[1], m[2], line
+		e.Type, e.Line, e.After = m[1], line, len(l.Lines)-1-i
 		break
 	}
 	if e.Type == "" {
 		return nil
 	}
 	text := []string{e.Line}
-	for i++; i < len(l.Lines) && len(text) < 40; i++ {
+	for i++; i < len(l.Lines) && len(text) < linesBefore; i++ {
 		text = append(text, strings.TrimPrefix(l.Lines[i], prefix))
 	}
 	e.Text = strings.Join(text, "\n")
-	e.Final = len(l.Lines)-i < 40
 	return e
 }
 

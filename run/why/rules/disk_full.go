@@ -12,8 +12,8 @@ import (
 var diskFull = evidence.Rule{
 	Code:  "disk-full",
 	Title: "a disk of the host was full",
-	Mechanism: `A write to a full file system gets ENOSPC. crun asks every file system of the run for its free space when it ends; the program
-says which file it was about, and seldom which disk. Some servers answer EIO instead, and PyTorch's writer has words of its own.
+	Mechanism: `A write to a full file system gets ENOSPC. crun asks the disks of project, home and tmpdir for their free space when a run ends; the
+program says which file it was about, and seldom which disk. Some servers answer EIO instead, and PyTorch's writer has words of its own.
 Source: write(2); pytorch issue 10577; h2o-llmstudio issue 214.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		m := c.Raised(noSpace)
@@ -33,7 +33,7 @@ Source: write(2); pytorch issue 10577; h2o-llmstudio issue 214.`,
 		if f.Sure == evidence.Certain {
 			place, _, _ := strings.Cut(strings.TrimPrefix(fullDisks(c)[0], "the disk of "), " was full")
 			f.Cause = evidence.Say("the disk of %s was full", "%s 所在磁盘已满", place)
-			f.Fix = evidence.Say("make room there; crun prune frees images and caches", "清理该磁盘；crun prune 可释放镜像和缓存")
+			f.Fix = evidence.Say("make room there: du -xhd1 FOLDER | sort -h shows what takes it", "清理该磁盘：du -xhd1 目录 | sort -h 显示占用")
 		}
 		return f
 	},

@@ -17,13 +17,15 @@ import (
 var Causes = []evidence.Rule{
 	// The run never began, or ended by somebody's will.
 	limitsRefused, noCommand, gpuToolkit, engineFailed, rebooted, lost,
-	tmpdirDisk, timeLimit, stopped, engineStopped,
+	tmpdirDisk, timeLimit,
 	// Memory.
 	memorySwap, memoryTmpfs, memoryWorker, memory, kernelDied, memoryChild, memorySurvived, hostMemory, pressure,
 	addressSpace, memoryLocked, forkMemory,
 	// Places and counts.
 	shmNCCL, shmFull, tmpFull, inotify, quota, inodes, diskFull,
 	descriptors, processes, userProcesses,
+	// Somebody's will, where no limit was reached.
+	stopped, engineStopped,
 	// GPUs.
 	gpuNotAsked, gpuLost, driverMismatch, driverOld, kernelImage, cudaFragmented, cudaMemory, cudaVisible,
 	// The environment.

@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var lostWords = lazyregexp.New(`.*(?:GPU is lost|fallen off the bus|NVRM: Xid.*|Unable to determine the device handle|uncorrectable ECC error|CUDA error: (?:unspecified launch failure|an illegal memory access|device-side assert|uncorrectable).*|nvmlInit_v2_\(\) INTERNAL ASSERT|Failed to initialize NVML: Unknown Error).*`)
+var lostWords = lazyregexp.New(`.*(?:GPU is lost|fallen off the bus|NVRM: Xid.*|Unable to determine the device handle|uncorrectable ECC error|CUDA error: uncorrectable.*|nvmlInit_v2_\(\) INTERNAL ASSERT|Failed to initialize NVML: Unknown Error).*`)
 
 // gpuLost: the GPU went away while the run had it.
 var gpuLost = evidence.Rule{
@@ -17,7 +17,7 @@ well on the host, is the daemon-reload.
 Source: NVIDIA, "XID Errors"; nvidia-container-toolkit issue 48.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		m := c.Raised(lostWords)
-		if m == nil || ownFault.MatchString(m[0]) {
+		if m == nil {
 			return nil
 		}
 		return &evidence.Finding{
@@ -27,6 +27,3 @@ Source: NVIDIA, "XID Errors"; nvidia-container-toolkit issue 48.`,
 		}
 	},
 }
-
-// ownFault are errors of kernels, which the script or a library makes.
-var ownFault = lazyregexp.New(`illegal memory access|device-side assert|unspecified launch failure`)

@@ -16,7 +16,7 @@ keep it. A run of crun goes on: its container is in no terminal.
 Source: signal(7); pytorch issue 67538.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		m := c.Words(hangupWords)
-		if m == nil && !c.Died("SIGHUP") || c.Clean() {
+		if m == nil && c.Signal != "SIGHUP" || c.Clean() {
 			return nil
 		}
 		f := &evidence.Finding{

@@ -24,7 +24,9 @@ Source: df(1), mke2fs(8).`,
 					Cause: evidence.Say("a disk of the run had no inodes left: no new file can be made there", "磁盘 inode 已用尽：无法创建新文件"),
 					Fix:   evidence.Say("df -i shows it; remove or pack small files", "用 df -i 查看；删除或打包小文件"),
 				}
+				f.Aside = true // unless the program complains of it
 				if m := c.Raised(noSpace); m != nil {
+					f.Aside = false
 					f.Sure, f.Signs = evidence.Certain, append(f.Signs, said(m[0]))
 				}
 				return f

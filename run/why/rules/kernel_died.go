@@ -25,7 +25,7 @@ Source: jupyter help issue 418.`,
 			Fix:   evidence.Say("run the cell's code with crun run: its verdict says more", "用 crun run 运行该代码：会给出更多信息"),
 			Aside: c.Clean(),
 		}
-		if c.OOMKills() > 0 {
+		if c.OOMKills() > 0 && limitReached(c) {
 			f.Sure, f.Signs = evidence.Certain, append(oomSigns(c), f.Signs...)
 			limit, _ := c.Memory()
 			f.Cause = evidence.Say("a notebook's kernel was killed at the run's memory limit of %s", "notebook 的内核因达到内存上限 %s 被杀死", size(limit))

@@ -30,7 +30,7 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "memory.events"; kuberne
 			f.Sure, f.Signs = evidence.Certain, append(f.Signs, said(m[0]))
 			return f
 		}
-		if e := c.Log.Exception(); e != nil && e.Type != "RuntimeError" && e.Type != "BrokenPipeError" && e.Type != "EOFError" && e.Type != "ConnectionResetError" {
+		if e := c.Log.Exception(); e != nil && c.ByException() && e.Type != "RuntimeError" && e.Type != "BrokenPipeError" && e.Type != "EOFError" && e.Type != "ConnectionResetError" {
 			f.Aside = true // the run got over it, and died of something else
 		}
 		return f

@@ -5,7 +5,10 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var workerKilled = lazyregexp.New(`DataLoader worker \(pid(?:\(s\))? [\d, ]+\) (?:is killed by signal: Killed|exited unexpectedly)`)
+var (
+	workerKilled = lazyregexp.New(`DataLoader worker \(pid(?:\(s\))? [\d, ]+\) is killed by signal: Killed.*`)
+	workerGone   = lazyregexp.New(`DataLoader worker \(pid(?:\(s\))? [\d, ]+\) exited unexpectedly.*`)
+)
 
 // memoryWorker: PyTorch's DataLoader turns the SIGKILL of a worker into an
 // exception of the main process, so that the run ends with 1 and not 137.
@@ -17,6 +20,9 @@ kernel kills one; the main process raises "DataLoader worker is killed by signal
 Source: pytorch issue 8976.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		m := c.Raised(workerKilled)
+		if m == nil && c.OOMKills() > 0 {
+			m = c.Raised(workerGone) // which does not say how
+		}
 		if m == nil || c.Recorded() && c.OOMKills() == 0 {
 			return nil
 		}
@@ -28,13 +34,8 @@ Source: pytorch issue 8976.`,
 			f.Fix = evidence.Say("--memory %s, or a smaller num_workers", "--memory %s，或减小 num_workers", more(limit))
 			return f
 		}
-		if m := c.Log.Match(unexpected); m != nil {
-			return nil // says nothing of why
-		}
 		f.Cause = evidence.Say("a DataLoader worker was killed, as the kernel does for want of memory", "DataLoader 的 worker 被杀死，通常是内存不足")
 		f.Fix = evidence.Say("more memory, or a smaller num_workers", "增加内存，或减小 num_workers")
 		return f
 	},
 }
-
-var unexpected = lazyregexp.New(`exited unexpectedly`)

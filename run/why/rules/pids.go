@@ -44,7 +44,7 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "pids.events"; fork(2), 
 		}
 		if counted && m != nil {
 			f.Sure = evidence.Certain
-		} else if counted && c.Log.Exception() != nil {
+		} else if counted && c.ByException() {
 			f.Aside = true
 		}
 		f.Cause = evidence.Say("no more processes or threads could be started", "无法再启动进程或线程")

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"time"
+
 	"crun.dev/crun/run/why/evidence"
 )
 
@@ -20,6 +22,10 @@ Source: crun itself.`,
 				continue
 			}
 			signal := e.Attrs["signal"]
+			// A notebook is interrupted and goes on; a script saves, and trains on.
+			if !c.Within(e.Time, graceOf(c)+settleTime) {
+				continue
+			}
 			if e.What != "stop" && (e.What != "signal" || !c.Died(signal) && signal != "SIGTERM" && signal != "SIGINT") {
 				continue
 			}
@@ -35,4 +41,15 @@ Source: crun itself.`,
 		}
 		return nil
 	},
+}
+
+// settleTime is what a program takes to end behind a signal that it heeds, and
+// its container to go, beside the grace time.
+const settleTime = 20 * time.Second
+
+func graceOf(c *evidence.Case) time.Duration {
+	if c.Plan == nil {
+		return 0
+	}
+	return time.Duration(c.Plan.Grace)
 }

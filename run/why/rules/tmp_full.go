@@ -32,7 +32,7 @@ Source: tmpfs(5), write(2).`,
 		}
 		if m := c.Raised(noSpace); m != nil {
 			f.Sure, f.Signs = evidence.Certain, append(f.Signs, said(m[0]))
-		} else if c.Log.Exception() != nil {
+		} else if c.ByException() {
 			f.Aside = true // full, but that is not what the program complains of
 		}
 		return f
@@ -48,13 +48,13 @@ var (
 // before anybody looked: something was full, and no disk of the run is.
 func tmpWasFull(c *evidence.Case, held int64) *evidence.Finding {
 	m := c.Raised(noSpace)
-	if m == nil || len(fullDisks(c)) > 0 || !inTmp.MatchString(m[0]) && anywhere.MatchString(m[0]) {
+	if m == nil || !c.DisksSeen() || len(fullDisks(c)) > 0 || !inTmp.MatchString(m[0]) && anywhere.MatchString(m[0]) {
 		return nil
 	}
 	return &evidence.Finding{
 		Code: "tmp-full", Sure: evidence.Likely,
-		Signs: []evidence.Sign{said(m[0]), {What: "disks of the run", Value: "had room"}, {What: plan.TmpPath, Value: "has", Limit: size(held)}},
-		Cause: evidence.Say("/tmp of %s was most likely full: something was, and no disk of the run", "/tmp（%s）很可能已满：有空间用尽，但不是运行所用的磁盘", size(held)),
+		Signs: []evidence.Sign{said(m[0]), {What: "disks of project, home and tmpdir", Value: "had room"}, {What: plan.TmpPath, Value: "has", Limit: size(held)}},
+		Cause: evidence.Say("/tmp of %s was most likely full: something was, and not the disks of project, home and tmpdir", "/tmp（%s）很可能已满：有空间用尽，但不是项目、home 和 tmpdir 所在磁盘", size(held)),
 		Fix:   evidence.Say("--tmpdir %s, or --tmpdir 20g,disk", "--tmpdir %s，或 --tmpdir 20g,disk", more(held*4/3)),
 	}
 }

@@ -16,7 +16,7 @@ Source: Python, sys.excepthook.`,
 			return nil
 		}
 		e := c.Log.Exception()
-		if e == nil {
+		if e == nil || !c.ByException() {
 			return nil
 		}
 		if ended(c) {
@@ -27,12 +27,17 @@ Source: Python, sys.excepthook.`,
 			signs = append(signs, evidence.Sign{What: "at", Value: e.Where})
 		}
 		sure := evidence.Likely
-		if c.Recorded() && c.ExitCode != nil && *c.ExitCode == 1 {
+		cause := evidence.Say("the script raised %s", "脚本抛出 %s", e.Type)
+		if c.Recorded() {
+			cause = evidence.Say("the script raised %s; no limit that crun knows of had a part in it", "脚本抛出 %s；与 crun 所知的任何限制无关", e.Type)
+		}
+		// Python ends with 1, and its traceback is the last that it prints.
+		if c.Recorded() && c.ExitCode != nil && *c.ExitCode == 1 && e.After == 0 {
 			sure = evidence.Certain
 		}
 		f := &evidence.Finding{
 			Code: "traceback", Sure: sure, Signs: signs,
-			Cause: evidence.Say("the script raised %s; no limit had a part in it", "脚本抛出 %s；与任何限制无关", e.Type),
+			Cause: cause,
 			Fix:   evidence.Say("read the traceback: crun logs --tail 30", "查看 traceback：crun logs --tail 30"),
 		}
 		if !c.Recorded() { // no counter was looked at
