@@ -189,6 +189,16 @@ func TestNoSecret(t *testing.T) {
 		"dependencies: [python=3.9]\nvariables:\n  A: b\n  HF_TOKEN:hunter2\n",
 		"dependencies: [python=3.9]\nvariables:\n  A: b\n   WANDB_API_KEY: hunter2\n",
 		"dependencies: [python=3.9]\nvariables:\n  A: b\n  - my_secret='hunter2'\n",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n  HF_TOKEN=\"hunter2\"\n",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n  - HF_TOKEN: \"hunter2\"\n",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n  DB_PASSWORD=correct horse hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n  - DB_PASSWORD=\"correct \\\"horse hunter2\"\n",
+		"dependencies: [python=3.9]\nvariables:\n  HF_TOKEN: \"correct\" hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  - @HF_TOKEN=\"correct\" hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  HF_TOKEN: @hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  A: b\n -\"HF_TOKEN\": hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  HF_TOKEN: \"hunter2\n",
+		"dependencies: [python=3.9]\nvariables:\n  HF_TOKEN: - hunter2\n",
 	} {
 		env, findings, err := Parse([]byte(place), Options{})
 		out := fmt.Sprint(findings, err)

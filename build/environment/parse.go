@@ -66,7 +66,7 @@ func Parse(data []byte, opts Options) (*Environment, []Finding, error) {
 	if err != nil {
 		p.nameAlone()
 		for _, err := range slips(doc, err) {
-			p.errs = append(p.errs, coded(withoutValues(err), codeNotYAML))
+			p.errs = append(p.errs, coded(withoutValues(doc, err), codeNotYAML))
 		}
 		return p.env, nil, p.result()
 	}

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -51,17 +52,44 @@ func aliasError(doc *yamlfile.Document, name string) error {
 	return yamlfile.Errorf(pos, `"*%s" refers to an anchor "&%s" that is not above it; a value that starts with * needs quotes`, name, name)
 }
 
-// secretValue is what stands behind the name of a variable that holds a secret,
-// however it is written there. Group 1 is the name.
-var secretValue = lazyregexp.New(`(?i)\b(\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|CREDENTIALS?)(?:\s*[=:]\s*|\s+))[^\s"\\]+`)
+const secretVariable = `(?i)\b\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|CREDENTIALS?)`
 
-// withoutValues hides what looks like a secret in a line that could not be read
-// as the variable that it is.
-func withoutValues(err error) error {
+var (
+	// secretBefore is the name of a variable that holds a secret, with what stands
+	// between it and its value, however it is written there.
+	secretBefore = lazyregexp.New(secretVariable + `(?:["']?\s*[=:]\s*|\s+)`)
+	// secretValue is such a name with its value in a message, which quotes it.
+	// Group 1 is the name.
+	secretValue = lazyregexp.New(`(` + secretVariable + `(?:\s*[=:]\s*|\s+))(?:\\.|[^"\\])+`)
+	quotedText  = lazyregexp.New(`"(?:\\.|[^"\\])*"`)
+	wordSign    = lazyregexp.New(`[\pL\pN]`)
+)
+
+// withoutValues hides what looks like a secret in a line of doc that could not
+// be read as the variable that it is: all that stands behind the name, for who
+// knows where the value ends.
+func withoutValues(doc *yamlfile.Document, err error) error {
 	var found *yamlfile.Error
-	if errors.As(err, &found) {
-		found.Message = secretValue.ReplaceAllString(found.Message, "${1}***")
+	if !errors.As(err, &found) {
+		return err
 	}
+	const hidden = "***"
+	inside := func(text string) string { q := strconv.Quote(text); return q[1 : len(q)-1] }
+	if lines := strings.Split(string(doc.Text), "\n"); found.Line > 0 && found.Line <= len(lines) {
+		line := strings.TrimSpace(lines[found.Line-1])
+		if at := secretBefore.FindStringIndex(line); at != nil && at[1] < len(line) {
+			name, value := line[at[0]:at[1]], line[at[1]:]
+			found.Message = strings.NewReplacer(inside(name+value), inside(name)+hidden, name+value, name+hidden).Replace(found.Message)
+			// What is shown may be a part of the value.
+			found.Message = quotedText.ReplaceAllStringFunc(found.Message, func(quoted string) string {
+				if text, err := strconv.Unquote(quoted); err == nil && wordSign.MatchString(text) && strings.Contains(value, text) {
+					return `"` + hidden + `"`
+				}
+				return quoted
+			})
+		}
+	}
+	found.Message = secretValue.ReplaceAllString(found.Message, "${1}"+hidden)
 	return err
 }
 
