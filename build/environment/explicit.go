@@ -11,6 +11,9 @@ import (
 
 var (
 	explicitMark = lazyregexp.New(`(?m)^[ \t]*@EXPLICIT\s*$`)
+	// subdirFile is a file's address from the folder of its platform on. pip's
+	// source archives end in .tar.bz2 as well, and have no build.
+	subdirFile = lazyregexp.New(`://.*/([^/]+)/([^/]+)\.(?:conda|tar\.bz2)(?:#\S*)?$`)
 	// pipComment is a pip package of conda-lock's explicit lists: a comment to
 	// conda, and conda-lock installs it.
 	// See conda_lock/conda_lock.py, render_lockfile_for_platform.
@@ -26,7 +29,7 @@ var (
 func OnPyPI(address string) bool { return pypiPath.MatchString(address) }
 
 // isExplicit tells an explicit list by its mark, or by being addresses of conda
-// packages alone.
+// packages alone, .../SUBDIR/NAME-VERSION-BUILD.conda.
 func isExplicit(data []byte) bool {
 	if len(data) > yamlfile.MaxSize {
 		return false // which is refused whatever it is
@@ -43,7 +46,8 @@ func isExplicit(data []byte) bool {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
-		if lines++; !strings.Contains(line, "://") || !packageFile.MatchString(line) || strings.ContainsAny(line, " \t") {
+		m := subdirFile.FindStringSubmatch(line)
+		if lines++; m == nil || !condaSubdir.MatchString(m[1]) || !fileStem.MatchString(m[2]) || strings.ContainsAny(line, " \t") {
 			return false
 		}
 	}

@@ -76,3 +76,34 @@ func TestExplicit(t *testing.T) {
 		})
 	}
 }
+
+// TestExplicitByAddresses is about files without the mark: a list of pip's may be
+// of addresses alone, too.
+func TestExplicitByAddresses(t *testing.T) {
+	const hash = "#sha256=abababababababababababababababababababababababababababababababab"
+	for _, test := range []struct {
+		text string
+		want bool
+	}{
+		{"https://conda.anaconda.org/conda-forge/linux-64/python-3.10.14-hd12c33a_0_cpython.conda\n", true},
+		{"https://user:word@mirror.example.org/lab/noarch/tqdm-4.66.4-pyhd8ed1ab_0.tar.bz2#0123456789abcdef0123456789abcdef\n", true},
+		{"file:///srv/channel/win-64/ucrt-10.0-h57928b3_0.conda\n", true},
+		{"https://files.example.org/src/lab-1.0.tar.bz2\n", false},
+		{"https://files.example.org/src/lab-1.0.tar.bz2" + hash + "\nhttps://files.example.org/src/more-tools-2.1.tar.bz2" + hash + "\n", false},
+		{"https://files.example.org/noarch/lab-1.0.tar.bz2\n", false},
+		{"https://conda.anaconda.org/conda-forge/noarch/tqdm-4.66.4-pyhd8ed1ab_0.conda\nhttps://files.example.org/src/lab-1.0.tar.bz2\n", false},
+	} {
+		for _, name := range []string{"requirements.txt", Stdin} {
+			env, _, err := Parse([]byte(test.text), Options{File: name, FolderName: "lab"})
+			if env == nil {
+				t.Fatalf("%s: %v", test.text, err)
+			}
+			if env.Exact != test.want {
+				t.Errorf("%s as %s: is an explicit list: %v (%v)", test.text, name, env.Exact, err)
+			}
+			if !test.want && err != nil {
+				t.Errorf("%s as %s: %v", test.text, name, err)
+			}
+		}
+	}
+}
