@@ -13,7 +13,7 @@ LEAST = 16 << 10  # bytes of an answer, or all of it, within the time
 
 
 class Silent(Failure):
-    """A server does not answer; the text says which, and what was asked for."""
+    """A server does not answer, or has nothing to give now; the text says which, and what was asked for."""
 
 
 def silent(groups):
@@ -85,7 +85,7 @@ class Watch(threading.Thread):
         # Where the index itself is as slow, it is the one to name.
         self.give_up(silent(self.groups) or (
             f"a file comes too slowly from a server that answers otherwise: less than {trickle.LEAST >> 10} KiB a second came for "
-            f"{sources.patience} s (patience in config.yaml)"))
+            f"{2 * sources.patience} s (twice the patience in config.yaml)"))
 
     def __enter__(self):
         if self.groups:

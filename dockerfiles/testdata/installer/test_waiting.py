@@ -1,6 +1,7 @@
 """Servers that take a request and do not answer it, beside such that do."""
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -71,6 +72,15 @@ class TestWaiting(unittest.TestCase):
         lines = []
         result = waiting.run([sys.executable, "-c", "import sys; print('a', file=sys.stderr); sys.exit(3)"], dict(os.environ), [], lines.append)
         self.assertEqual((3, ["a"], "a\n"), (result.returncode, lines, result.stderr))
+
+    def test_too_slow(self):
+        # It is looked for over twice the patience: see trickle.Watch.
+        with subprocess.Popen(["sleep", "60"]) as process:
+            watch = waiting.Watch(process, [])
+            watch.trickles()
+        self.assertEqual(
+            "a file comes too slowly from a server that answers otherwise: less than 1 KiB a second came for 2 s (twice the patience in config.yaml)",
+            watch.said)
 
 
 if __name__ == "__main__":
