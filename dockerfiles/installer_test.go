@@ -21,7 +21,7 @@ func TestInstaller(t *testing.T) {
 	}
 	// The toolbox brings packaging; pip has a copy of it.
 	vendored, _ := exec.Command(python, "-c", "import pip._vendor; print(pip._vendor.__path__[0])").Output()
-	for _, file := range []string{"test_known.py", "test_check.py", "test_directurl.py", "test_main.py", "test_apt.py", "test_waiting.py", "test_trickle.py"} {
+	for _, file := range []string{"test_known.py", "test_check.py", "test_directurl.py", "test_main.py", "test_apt.py", "test_waiting.py", "test_trickle.py", "test_condafile.py"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(python, "-B", filepath.Join("testdata", "installer", file))

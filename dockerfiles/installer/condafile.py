@@ -150,7 +150,11 @@ def fetch(address, file, path):
             if length > size:
                 raise waiting.Silent(f"{file['url']}: the connection broke after {size} of {length} bytes")
     except urllib.error.HTTPError as error:
-        raise Fault(f"the server says {error.code} {error.reason}") from None
+        said = f"the server says {error.code} {error.reason}"
+        if 400 <= error.code < 500 and error.code not in (408, 429):
+            raise Fault(said) from None
+        # It has the file perhaps, and does not give it now.
+        raise waiting.Silent(f"{file['url']}: {said}") from None
     except TimeoutError:
         raise waiting.Silent(
             f"{file['url']}: the download timed out, less than {conda.LEAST >> 10} KiB a second came for {sources.patience} s (patience in config.yaml)") from None
