@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,7 +175,14 @@ func (m *maker) network() {
 }
 
 // sameAddress tells whether one socket cannot listen on a where one does on b:
-// 0.0.0.0 and :: are all addresses.
+// 0.0.0.0 is all addresses of IPv4, and :: all of IPv6, for an engine listens
+// on either by itself.
 func sameAddress(a, b string) bool {
-	return a == b || a == "0.0.0.0" || b == "0.0.0.0" || a == "::" || b == "::"
+	one, err := netip.ParseAddr(a)
+	other, otherErr := netip.ParseAddr(b)
+	if err != nil || otherErr != nil {
+		return a == b
+	}
+	one, other = one.Unmap(), other.Unmap()
+	return one == other || one.Is4() == other.Is4() && (one.IsUnspecified() || other.IsUnspecified())
 }

@@ -222,6 +222,9 @@ func TestMakeErrors(t *testing.T) {
 		{"one port on all addresses", func(r *Request) {
 			r.Ports = []Port{{Host: 80, Container: 80}, {HostIP: "0.0.0.0", Host: 80, Container: 80}}
 		}, "port 80 of 127.0.0.1 is published twice: leave one out"},
+		{"one port on all addresses of IPv6", func(r *Request) {
+			r.Ports = []Port{{HostIP: "::", Host: 80, Container: 80}, {HostIP: "::1", Host: 80, Container: 80}}
+		}, "port 80 of :: is published twice: leave one out"},
 		{"mount", func(r *Request) { r.Mounts = []Mount{{Source: "data", Target: "/data"}} }, `mount "data" on "/data": both are absolute paths...`},
 		{"mount on /", func(r *Request) { r.Mounts = []Mount{{Source: "/data", Target: "/"}} }, `mount "/data" on "/": both are absolute paths...`},
 		{"mount on the image", func(r *Request) { r.Mounts = []Mount{{Source: "/x", Target: "/opt/conda", Origin: "flag -v"}} }, `flag -v: mount "/x" on "/opt/conda": it would hide what the image...`},

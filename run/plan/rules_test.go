@@ -396,6 +396,22 @@ func twoOfAMD() *AMD {
 	return &AMD{Shared: "/dev/kfd", GPUs: []string{"/dev/dri/renderD128", "/dev/dri/renderD129"}, Groups: []uint32{44, 105}}
 }
 
+// TestPortsOfBothFamilies publishes a port for IPv4 and for IPv6, and on two
+// addresses of one.
+func TestPortsOfBothFamilies(t *testing.T) {
+	for _, addresses := range [][]string{
+		{"0.0.0.0", "::"}, {"::", "0.0.0.0"}, {"0.0.0.0", "::1"}, {"127.0.0.1", "::"}, {"127.0.0.1", "::1"}, {"127.0.0.1", "127.0.0.2"},
+	} {
+		r := small()
+		for _, address := range addresses {
+			r.Ports = append(r.Ports, Port{HostIP: address, Host: 8080, Container: 8080})
+		}
+		if p, _, err := Make(r); err != nil || len(p.Ports) != 2 {
+			t.Errorf("%v: %v", addresses, err)
+		}
+	}
+}
+
 // A run gets the render nodes of its own GPUs, and the groups that may open them.
 func TestFilesOfAMD(t *testing.T) {
 	for want, limit := range map[string]GPULimit{
