@@ -23,8 +23,13 @@ const (
 // colours are what terminals make of a text; they tell nothing here.
 var colours = lazyregexp.New(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])`)
 
-// ParseLog takes the lines of a text, its last ones where it is long. A line
-// that was written over, as progress bars do, is what stood there last.
+// frame is a line of a C++ stack. It tells nothing here, and there are often so
+// many that what was said before would be out of sight.
+var frame = lazyregexp.New(`^(?:\[rank\d+\]:)?\s*frame #\d+: `)
+
+// ParseLog takes the lines of a text, its last ones where it is long, without
+// C++ stacks. A line that was written over, as progress bars do, is what stood
+// there last.
 func ParseLog(text []byte) Log {
 	var l Log
 	if len(text) > MaxBytes {
@@ -46,7 +51,9 @@ func ParseLog(text []byte) Log {
 		if len(line) > MaxLine {
 			line = strings.ToValidUTF8(line[:MaxLine], "")
 		}
-		l.Lines = append(l.Lines, line)
+		if !frame.MatchString(line) {
+			l.Lines = append(l.Lines, line)
+		}
 	}
 	return l
 }
@@ -65,7 +72,15 @@ var (
 	exceptionLine = lazyregexp.New(`^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?: (.*))?)?$`)
 )
 
+// tracebackLine begins a traceback; IPython has no colon, and the exception's
+// name before it.
 const tracebackLine = "Traceback (most recent call last):"
+
+var notebookLine = lazyregexp.New(`^[A-Za-z_][\w.]* {2,}Traceback \(most recent call last\)$`)
+
+func begins(line string) bool {
+	return strings.HasSuffix(line, tracebackLine) || notebookLine.MatchString(line)
+}
 
 // Exception gives the last traceback; nil where there is none. What a rank of
 // torchrun prints behind a prefix ("[rank0]: ") counts too. A launcher's own
@@ -74,7 +89,7 @@ func (l *Log) Exception() *Exception {
 	var launchers *Exception
 	first, _ := l.end()
 	for i := len(l.Lines) - 1; i >= 0 && (launchers == nil || i >= first); i-- {
-		if !strings.HasSuffix(l.Lines[i], tracebackLine) {
+		if !begins(l.Lines[i]) {
 			continue
 		}
 		e := l.exceptionAt(i)
@@ -151,9 +166,9 @@ const (
 func (l *Log) end() (first, raised int) {
 	last, found := len(l.Lines), false
 	launched := false
-	for i := len(l.Lines) - 1; i >= max(0, last-linesChain); i-- {
+	for i, chain := len(l.Lines)-1, max(0, last-linesChain); i >= chain; i-- {
 		line := l.Lines[i]
-		if strings.HasSuffix(line, tracebackLine) && (!found || raised-i < linesChain) {
+		if begins(line) && (!found || raised-i < linesChain) {
 			if !found || launched || l.leads(i, raised) {
 				raised, found = i, true
 				e := l.exceptionAt(i)

@@ -8,12 +8,12 @@ import (
 // childSignal fits what launchers say of a process that a signal ended: torchrun,
 // subprocess, loky, DeepSpeed, PyTorch's spawn. The groups are the signal's
 // number or name.
-var childSignal = lazyregexp.New(`.*(?:exitcode\s*: -(\d+)\b|Signal (\d+) \(SIG\w+\) received by PID|died with <Signals\.(SIG\w+):|\b(SIG\w+)\(-\d+\)|return code = -(\d+)\b|non-zero exit status -(\d+)\b|terminated with signal (SIG\w+)|exited with code -(\d+)\b|DataLoader worker \(pid \d+\) is killed by signal: (Aborted|Illegal instruction)).*|.*: (?:line|行) ?\d+: +\d+ (Killed|已杀死|Bus error|总线错误|Segmentation fault|段错误|Aborted|已放弃|Illegal instruction|非法指令).*`)
+var childSignal = lazyregexp.New(`.*(?:exitcode\s*: -(\d+)\b|Signal (\d+) \(SIG\w+\) received by PID|died with <Signals\.(SIG\w+):|\b(SIG\w+)\(-\d+\)|return code = -(\d+)\b|non-zero exit status -(\d+)\b|terminated with signal (SIG\w+)|exited with code -(\d+)\b|DataLoader worker \(pid \d+\) is killed by signal: (Aborted|Illegal instruction)).*|.*: (?:line|行) ?\d+: +\d+ (Killed|已杀死|Bus error|总线错误|Segmentation fault|段错误|Aborted|已放弃|已中止|Illegal instruction|非法指令).*`)
 
 // shellWords are a shell's names of signals, in the languages of its users.
 var shellWords = map[string]string{
 	"Killed": "SIGKILL", "已杀死": "SIGKILL", "Bus error": "SIGBUS", "总线错误": "SIGBUS", "Segmentation fault": "SIGSEGV", "段错误": "SIGSEGV",
-	"Aborted": "SIGABRT", "已放弃": "SIGABRT", "Illegal instruction": "SIGILL", "非法指令": "SIGILL",
+	"Aborted": "SIGABRT", "已放弃": "SIGABRT", "已中止": "SIGABRT", "Illegal instruction": "SIGILL", "非法指令": "SIGILL",
 }
 
 // rootCause is where torchrun names the process that failed first; the others
@@ -74,5 +74,5 @@ func ended(c *evidence.Case) bool {
 	if signal, _ := childEnd(c); signal != "" {
 		return true
 	}
-	return !c.Recorded() && (c.Words(deathSignal) != nil || c.Raised(goneWords) != nil)
+	return !c.Recorded() && (asked(c) != nil || c.Raised(goneWords) != nil)
 }

@@ -35,7 +35,7 @@ Source: wait(2).`,
 			f.Sure = evidence.Certain
 		}
 		if *c.ExitCode > 128 && *c.ExitCode < 160 {
-			f.Cause = evidence.Say("the program ended by itself with exit code %d: no signal ended it", "程序自行以退出码 %d 结束：不是被信号终止", *c.ExitCode)
+			f.Cause = evidence.Say("the program ended by itself with exit code %d: no signal ended it", "程序自行以退出码 %d 结束，并非被信号终止", *c.ExitCode)
 			f.Sure = evidence.Likely // a shell passes a child's end on like this
 		}
 		if n := len(c.Log.Lines); n > 0 {

@@ -16,7 +16,7 @@ var forkMemory = evidence.Rule{
 refuses with ENOMEM and kills nobody. It shows when DataLoader workers start: at the first batch, or at the first of a validation.
 Source: fork(2), ENOMEM.`,
 	Find: words("fork-memory", forkWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
-		return evidence.Say("the kernel refused a new process: there was no memory to promise it", "内核拒绝创建新进程：没有可承诺的内存"),
+		return evidence.Say("the kernel refused a new process: there was no memory to promise it", "内核拒绝创建新进程：可分配的内存不足"),
 			evidence.Say("fewer workers, persistent_workers=True so that they start early, or --memory", "减少 workers，使用 persistent_workers=True 提前启动，或增大 --memory")
 	}),
 }

@@ -34,7 +34,7 @@ Source: pytorch, torch/csrc/cuda.`,
 		if c.Plan != nil && c.Limits != nil && len(c.Limits.Devices) == 0 {
 			f.Sure = evidence.Certain
 			f.Signs = append(f.Signs, evidence.Sign{What: "gpus", Value: "none asked for, no GPU device in the container"})
-			f.Cause = evidence.Say("the script wants a GPU, and the run asked for none", "脚本需要 GPU，而运行没有申请")
+			f.Cause = evidence.Say("the script wants a GPU, and the run asked for none", "脚本需要 GPU，而运行没有申请 GPU")
 			f.Fix = evidence.Say("--gpus 1, or a profile with gpus", "--gpus 1，或使用含 gpus 的 profile")
 		}
 		return f

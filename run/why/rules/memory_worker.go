@@ -34,7 +34,7 @@ Source: pytorch issue 8976.`,
 			f.Fix = evidence.Say("--memory %s, or a smaller num_workers", "--memory %s，或减小 num_workers", more(limit))
 			return f
 		}
-		f.Cause = evidence.Say("a DataLoader worker was killed, as the kernel does for want of memory", "DataLoader 的 worker 被杀死，通常是内存不足")
+		f.Cause = evidence.Say("a DataLoader worker was killed, as the kernel does for want of memory", "DataLoader 的 worker 被杀死，通常是因为内存不足")
 		f.Fix = evidence.Say("more memory, or a smaller num_workers", "增加内存，或减小 num_workers")
 		return f
 	},

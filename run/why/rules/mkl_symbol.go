@@ -18,7 +18,7 @@ Source: pytorch issue 123097.`,
 			return evidence.Say("MKL and another package brought two OpenMP libraries that do not go together", "MKL 与另一个包各带了一个互不兼容的 OpenMP 库"),
 				evidence.Say("-e MKL_THREADING_LAYER=GNU, or import numpy before torch", "-e MKL_THREADING_LAYER=GNU，或在 torch 之前 import numpy")
 		}
-		return evidence.Say("the MKL of this environment is too new for its PyTorch", "环境中的 MKL 对该 PyTorch 来说过新"),
+		return evidence.Say("the MKL of this environment is too new for its PyTorch", "环境中的 MKL 版本过新，与该 PyTorch 不兼容"),
 			evidence.Say(`"- mkl=2024.0" in environment.yml, then crun build`, `在 environment.yml 中加入 "- mkl=2024.0"，再 crun build`)
 	}),
 }

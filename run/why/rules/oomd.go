@@ -18,7 +18,7 @@ Source: systemd-oomd.service(8); systemd issue 32304.`,
 	Find: words("oomd", pressureWords, func(_ *evidence.Case, m []string) (cause, fix evidence.Text) {
 		if rayWords.MatchString(m[0]) {
 			return evidence.Say("Ray killed a worker because memory was short on its node", "节点内存紧张，Ray 杀死了一个 worker"),
-				evidence.Say("fewer or smaller workers at once, or --memory", "减少同时运行的 worker 或其用量，或增大 --memory")
+				evidence.Say("fewer or smaller workers at once, or --memory", "减少同时运行的 worker 数量或每个 worker 的用量，或增大 --memory")
 		}
 		return evidence.Say("a daemon of the host killed the run because memory was short", "主机上的守护进程因内存紧张杀死了该运行"),
 			evidence.Say("fewer or smaller runs at once; an administrator can exempt the slice (ManagedOOMPreference=avoid)", "减少同时运行的任务；管理员可豁免该 slice（ManagedOOMPreference=avoid）")

@@ -27,7 +27,7 @@ Source: signal(7), SIGSEGV; Python, faulthandler.`,
 		}
 		f := &evidence.Finding{
 			Code: "segfault", Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
-			Cause: evidence.Say("compiled code crashed (segmentation fault)", "编译代码崩溃（段错误）"),
+			Cause: evidence.Say("compiled code crashed (segmentation fault)", "编译的库代码崩溃（段错误）"),
 			Fix:   evidence.Say("-e PYTHONFAULTHANDLER=1 shows the line; num_workers=0 shows whether a worker does it; crun check looks at the libraries", "-e PYTHONFAULTHANDLER=1 显示代码行；num_workers=0 判断是否在 worker 中；crun check 检查库"),
 		}
 		if m != nil {

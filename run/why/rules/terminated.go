@@ -13,7 +13,7 @@ var terminated = evidence.Rule{
 the host who may signal the process: a supervisor, a shutdown, earlyoom.
 Source: kill(2).`,
 	Find: func(c *evidence.Case) *evidence.Finding {
-		if m := c.Words(deathSignal); m != nil && !c.Recorded() {
+		if m := asked(c); m != nil && !c.Recorded() {
 			return &evidence.Finding{
 				Code: "terminated", Sure: evidence.Unknown, Signs: []evidence.Sign{status(c), said(m[0])},
 				Cause: evidence.Say("somebody asked the program to end (SIGTERM or Ctrl-C); nothing here says who", "有人要求程序结束（SIGTERM 或 Ctrl-C）；没有迹象表明是谁"),
@@ -38,4 +38,13 @@ Source: kill(2).`,
 }
 
 // deathSignal fits what a program says that was asked to end.
-var deathSignal = lazyregexp.New(`^(?:\[rank\d+\]: )?KeyboardInterrupt$|.*(?:Received (?:Signals\.SIGTERM|Signals\.SIGINT|15|2) death signal|SignalException: Process \d+ got signal: (?:15|2)\b).*`)
+var deathSignal = lazyregexp.New(`^(?:\[rank\d+\]: )?KeyboardInterrupt$|(?:.*\.)?SIGTERMException$|.*(?:Received (?:Signals\.SIGTERM|Signals\.SIGINT|15|2) death signal|SignalException: Process \d+ got signal: (?:15|2)\b).*`)
+
+// asked gives what the program says of being asked to end, where it raised
+// nothing else behind it.
+func asked(c *evidence.Case) []string {
+	if e := c.Log.Exception(); e != nil && !e.Launcher() && !deathSignal.MatchString(e.Line) {
+		return nil
+	}
+	return c.Words(deathSignal)
+}

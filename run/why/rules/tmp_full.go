@@ -54,7 +54,7 @@ func tmpWasFull(c *evidence.Case, held int64) *evidence.Finding {
 	return &evidence.Finding{
 		Code: "tmp-full", Sure: evidence.Likely,
 		Signs: []evidence.Sign{said(m[0]), {What: "disks of project, home and tmpdir", Value: "had room"}, {What: plan.TmpPath, Value: "has", Limit: size(held)}},
-		Cause: evidence.Say("/tmp of %s was most likely full: something was, and not the disks of project, home and tmpdir", "/tmp（%s）很可能已满：有空间用尽，但不是项目、home 和 tmpdir 所在磁盘", size(held)),
+		Cause: evidence.Say("/tmp of %s was most likely full: something was, and not the disks of project, home and tmpdir", "/tmp（%s）很可能已满：有空间已用尽，而项目、home 和 tmpdir 所在磁盘均有余量", size(held)),
 		Fix:   evidence.Say("--tmpdir %s, or --tmpdir 20g,disk", "--tmpdir %s，或 --tmpdir 20g,disk", more(held*4/3)),
 	}
 }
