@@ -1,9 +1,10 @@
 """Tries whether the packages of a prefix work: check REQUEST REPORT.
 
-REQUEST and REPORT are JSON; build/check.go is the other side. Every module is
-imported in the environment's own Python (probe.py), in one process as long as
-all goes well; what fails there is tried again alone. The exit code is 1 where
-something fails that the environment is no good without; then no report counts.
+REQUEST and REPORT are JSON; build/check.go and build/check_report.go are the
+other side. Every module is imported in the environment's own Python (probe.py),
+in one process as long as all goes well; what fails there is tried again alone.
+The exit code is 1 where something fails that the environment is no good
+without; then no report counts.
 """
 import json
 import os

@@ -106,3 +106,9 @@ func ReadShared(recordDir, name string) []byte {
 func (o *Owner) unshare() {
 	os.RemoveAll(ShareDir(o.Record.Dir()))
 }
+
+// shares tells whether the container has a folder of the record.
+func (o *Owner) shares() bool {
+	_, err := os.Lstat(ShareDir(o.Record.Dir()))
+	return err == nil
+}
