@@ -66,10 +66,10 @@ func (c *Case) Died(signal string) bool {
 }
 
 // ByException tells whether the run ended by its last traceback: little stands
-// behind it.
+// behind it, or a launcher's words on it.
 func (c *Case) ByException() bool {
 	e := c.Log.Exception()
-	return e != nil && e.After <= linesBefore
+	return e != nil && (e.Launched || e.After <= linesBefore)
 }
 
 // Within tells whether the run ended at most this long after a time. What is

@@ -65,6 +65,8 @@ type Exception struct {
 	Line  string // the line of the log that names it
 	Text  string // that line, and some behind it
 	After int    // how many lines stand behind that one
+	// Launched says that a launcher's traceback stands behind it at the end.
+	Launched bool
 }
 
 var (
@@ -96,6 +98,9 @@ func (l *Log) Exception() *Exception {
 		if e == nil || !e.Launcher() {
 			if launchers != nil && e == nil {
 				break
+			}
+			if launchers != nil {
+				e.Launched = launchers.After <= linesBefore
 			}
 			return e
 		}

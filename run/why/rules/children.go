@@ -8,7 +8,7 @@ import (
 // childSignal fits what launchers say of a process that a signal ended: torchrun,
 // subprocess, loky, DeepSpeed, PyTorch's spawn. The groups are the signal's
 // number or name.
-var childSignal = lazyregexp.New(`.*(?:exitcode\s*: -(\d+)\b|Signal (\d+) \(SIG\w+\) received by PID|died with <Signals\.(SIG\w+):|\b(SIG\w+)\(-\d+\)|return code = -(\d+)\b|non-zero exit status -(\d+)\b|terminated with signal (SIG\w+)|exited with code -(\d+)\b|DataLoader worker \(pid \d+\) is killed by signal: (Aborted|Illegal instruction)).*|.*: (?:line|行) ?\d+: +\d+ (Killed|已杀死|Bus error|总线错误|Segmentation fault|段错误|Aborted|已放弃|已中止|Illegal instruction|非法指令).*`)
+var childSignal = lazyregexp.New(`.*(?:exitcode\s*: -(\d+)\b|Signal (\d+) \(SIG\w+\) received by PID|died with <Signals\.(SIG\w+):|\b(SIG\w+)\(-\d+\)|return code = -(\d+)\b|non-zero exit status -(\d+)\b|terminated with signal (SIG\w+)|exited with code -(\d+)\b|DataLoader worker \(pid \d+\) is killed by signal: (Aborted|Illegal instruction)).*|.*: (?:line|行) ?\d+: +\d+ (Killed|已杀死|Bus error|总线错误|Segmentation fault|段错误|Aborted|已放弃|已中止|Illegal instruction|非法指令).*|.*[Ee]xit code:\s+-(\d+)$|.*(?:internal compiler error: |fatal error: )(Killed)\b.*`)
 
 // shellWords are a shell's names of signals, in the languages of its users.
 var shellWords = map[string]string{

@@ -36,7 +36,7 @@ Source: POSIX, Shell Command Language, 2.8.2.`,
 	},
 }
 
-var notFoundWords = lazyregexp.New(`.*(?:: (?:command )?not found|executable file not found in \$PATH.*|: Permission denied|: cannot execute.*|: No such file or directory|[Ee]xec format error.*)$`)
+var notFoundWords = lazyregexp.New(`.*(?:: (?:command )?not found|未找到命令|executable file not found in \$PATH.*|: Permission denied|: cannot execute.*|: No such file or directory|[Ee]xec format error.*)$`)
 
 // notFound goes by the word of a shell that the run or somebody else started.
 func notFound(c *evidence.Case) *evidence.Finding {

@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var visibleWords = lazyregexp.New(`.*(?:CUDA unknown error|invalid device ordinal|CUDA error: invalid device).*`)
+var visibleWords = lazyregexp.New(`.*(?:CUDA unknown error|invalid device ordinal|AssertionError: Invalid device id|CUDA error: invalid device).*`)
 
 var cudaVisible = evidence.Rule{
 	Code:  "cuda-visible",

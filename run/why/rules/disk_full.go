@@ -51,4 +51,4 @@ func fullDisks(c *evidence.Case) (disks []string) {
 }
 
 // spaceWords are those that name the lack of room; PyTorch's writer does not.
-var spaceWords = lazyregexp.New(`(?i)space|ENOSPC|Errno 28|errno = 28|os error 28|is full`)
+var spaceWords = lazyregexp.New(`(?i)space|设备上没有空间|ENOSPC|Errno 28|errno = 28|os error 28|is full`)

@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var forkWords = lazyregexp.New(`OSError: \[Errno 12\] Cannot allocate memory.*|fork: (?:retry: )?Cannot allocate memory.*`)
+var forkWords = lazyregexp.New(`OSError: \[Errno 12\].*|fork: (?:retry: )?(?:Cannot allocate memory|无法分配内存).*`)
 
 // forkMemory: a fork is refused rather than anything killed: the parent is so
 // large that the kernel will not promise it twice.
@@ -16,6 +16,9 @@ var forkMemory = evidence.Rule{
 refuses with ENOMEM and kills nobody. It shows when DataLoader workers start: at the first batch, or at the first of a validation.
 Source: fork(2), ENOMEM.`,
 	Find: words("fork-memory", forkWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
+		if c.Words(forkCalls) == nil {
+			return cause, fix // a mapping was refused
+		}
 		return evidence.Say("the kernel refused a new process: there was no memory to promise it", "内核拒绝创建新进程：可分配的内存不足"),
 			evidence.Say("fewer workers, persistent_workers=True so that they start early, or --memory", "减少 workers，使用 persistent_workers=True 提前启动，或增大 --memory")
 	}),

@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var lostWords = lazyregexp.New(`.*(?:GPU is lost|fallen off the bus|NVRM: Xid.*|Unable to determine the device handle|uncorrectable ECC error|CUDA error: uncorrectable.*|nvmlInit_v2_\(\) INTERNAL ASSERT|Failed to initialize NVML: Unknown Error).*`)
+var lostWords = lazyregexp.New(`.*(?:GPU is lost|fallen off the bus|NVRM: Xid \([^)]*\): (?:48|6[1-4]|74|79|9[2-5]|109|1[12]\d)\b.*|Unable to determine the device handle|uncorrectable ECC error|CUDA error: uncorrectable.*|nvmlInit_v2_\(\) INTERNAL ASSERT|Failed to initialize NVML: Unknown Error).*`)
 
 // gpuLost: the GPU went away while the run had it.
 var gpuLost = evidence.Rule{

@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var hangupWords = lazyregexp.New(`.*(?:closing signal SIGHUP|Received (?:1|Signals\.SIGHUP) death signal|got signal: 1\b).*`)
+var hangupWords = lazyregexp.New(`.*(?:closing signal SIGHUP|Received (?:1|Signals\.SIGHUP) death signal|got signal: 1\b).*|^(?:.*: (?:line|行) ?\d+: +\d+ )?(?:Hangup\b|挂起|挂断).*`)
 
 // hangup: the terminal went away, and took the program with it.
 var hangup = evidence.Rule{

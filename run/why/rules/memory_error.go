@@ -19,4 +19,4 @@ Source: NumPy, numpy.exceptions; Linux, Documentation/mm/overcommit-accounting.r
 	}),
 }
 
-var memoryErrorWords = lazyregexp.New(`(?:^|\.|\s)(?:MemoryError|CondaMemoryError|_ArrayMemoryError|ArrowMemoryError|numpy\..*ArrayMemoryError)\b.*|std::bad_alloc.*|unable to mmap \d+ bytes from file .*Cannot allocate memory.*|memory allocation of \d+ bytes failed.*|DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*`)
+var memoryErrorWords = lazyregexp.New(`(?:^|\.|\s)(?:MemoryError|CondaMemoryError|_ArrayMemoryError|ArrowMemoryError|numpy\..*ArrayMemoryError)\b.*|C error: out of memory.*|\[Errno 12\].*|std::bad_alloc.*|unable to mmap \d+ bytes from file .*Cannot allocate memory.*|memory allocation of \d+ bytes failed.*|DefaultCPUAllocator: (?:can't allocate memory|not enough memory).*`)

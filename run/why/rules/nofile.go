@@ -7,7 +7,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var descriptorWords = lazyregexp.New(`.*(?:Too many open files|received 0 items of ancdata|\[Errno 24\]|EMFILE|unable to open shared memory object <[^>]*> in read-write mode(?:: Too many open files.*)?$).*`)
+var descriptorWords = lazyregexp.New(`.*(?:Too many open files|打开的文件过多|打开文件过多|received 0 items of ancdata|\[Errno 24\]|EMFILE|unable to open shared memory object <[^>]*> in read-write mode(?:: Too many open files.*)?$).*`)
 
 // descriptors: a process had as many files open as it may.
 var descriptors = evidence.Rule{

@@ -7,7 +7,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var threadWords = lazyregexp.New(`.*(?:can't start new thread|pthread_create(?: failed)?.*Resource temporarily unavailable|Thread creation failed: Resource temporarily unavailable|\[Errno 11\] Resource temporarily unavailable|fork: (?:retry: )?Resource temporarily unavailable|OMP: System error #11|failed to spawn thread: Os \{ code: 11|ThreadPoolBuildError.*code: 11\b|^\s*what\(\):\s+Resource temporarily unavailable|newosproc|cannot fork).*`)
+var threadWords = lazyregexp.New(`.*(?:can't start new thread|pthread_create(?: failed)?.*Resource temporarily unavailable|Thread creation failed: Resource temporarily unavailable|\[Errno 11\] Resource temporarily unavailable|fork: (?:retry: )?(?:Resource temporarily unavailable|资源暂时不可用)|OMP: System error #11|failed to spawn thread: Os \{ code: 11|ThreadPoolBuildError.*code: 11\b|^\s*what\(\):\s+Resource temporarily unavailable|newosproc|cannot fork).*`)
 
 // processes: the run's limit on processes and threads, which the kernel counts
 // in pids.events each time it refuses one.
@@ -61,5 +61,5 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "pids.events"; fork(2), 
 // something was started it is a refused process.
 var (
 	againWords = lazyregexp.New(`\[Errno 11\] Resource temporarily unavailable`)
-	forkCalls  = lazyregexp.New(`fork|Popen|start_new_thread|_launch|import \w+|pthread_create|spawn`)
+	forkCalls  = lazyregexp.New(`fork|Popen|subprocess\.py|start_new_thread|_launch|pthread_create|spawn`)
 )

@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var quotaWords = lazyregexp.New(`.*(?:Disk quota exceeded|EDQUOT|\[Errno 122\]|errno = 122\b|os error 122\b).*`)
+var quotaWords = lazyregexp.New(`.*(?:Disk quota exceeded|超出磁盘限额|EDQUOT|\[Errno 122\]|errno = 122\b|os error 122\b).*`)
 
 // quota: the user's share of a disk is used up, not the disk.
 var quota = evidence.Rule{

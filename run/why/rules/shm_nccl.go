@@ -6,7 +6,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var ncclWords = lazyregexp.New(`NCCL WARN .*(?:posix_fallocate failed: No space left|failed to extend /dev/shm/nccl.*No space left|/dev/shm/nccl.*No space left).*|.*shared memory segment /dev/shm/nccl.*No space left.*`)
+var ncclWords = lazyregexp.New(`NCCL WARN .*(?:[Uu]nable to allocate shared memory .*No space left|posix_fallocate failed: No space left|failed to extend /dev/shm/nccl.*No space left|/dev/shm/nccl.*No space left).*|.*shared memory segment /dev/shm/nccl.*No space left.*`)
 
 // shmNCCL: NCCL takes a segment of /dev/shm for each pair of ranks.
 var shmNCCL = evidence.Rule{

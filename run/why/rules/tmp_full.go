@@ -8,7 +8,7 @@ import (
 
 // noSpace is what programs say where a file system is full; PyTorch's writer
 // has words of its own, in which "No space left" is not.
-var noSpace = lazyregexp.New(`.*(?:[Nn]o space left on device|\d+ requested and \d+ written|ENOSPC|\[Errno 28\]|errno = 28\b|os error 28|NoSpaceLeftError|database or disk is full|enough free space in|[Nn]ot enough (?:free )?disk space|basic_ios::clear: iostream error|PytorchStreamWriter failed writing file|unexpected pos \d+ vs \d+|fd \d+ failed with (?:Input/output error|No space left)|write failed: No space).*`)
+var noSpace = lazyregexp.New(`.*(?:[Nn]o space left on device|设备上没有空间|\d+ requested and \d+ written|ENOSPC|\[Errno 28\]|errno = 28\b|os error 28|NoSpaceLeftError|database or disk is full|enough free space in|[Nn]ot enough (?:free )?disk space|basic_ios::clear: iostream error|PytorchStreamWriter failed writing file|unexpected pos \d+ vs \d+|fd \d+ failed with (?:Input/output error|No space left)|write failed: No space).*`)
 
 // tmpFull: the tmpfs on /tmp was full.
 var tmpFull = evidence.Rule{
