@@ -66,7 +66,7 @@ func died(c *evidence.Case, signal string) (line string, ok bool) {
 }
 
 // goneWords say that a process is gone, and not how.
-var goneWords = lazyregexp.New(`.*(?:BrokenProcessPool: |One of the subprocesses has abruptly died|The actor died unexpectedly before finishing|WorkerCrashedError|worker died or was killed while executing).*`)
+var goneWords = lazyregexp.New(`.*(?:BrokenProcessPool: |TerminatedWorkerError: |KilledWorker: |One of the subprocesses has abruptly died|The actor died unexpectedly before finishing|WorkerCrashedError|worker died or was killed while executing).*`)
 
 // ended tells whether the last words are of a signal that somebody else sent or
 // that ended a process of the run, rather than of the program's own fault.
@@ -74,5 +74,25 @@ func ended(c *evidence.Case) bool {
 	if signal, _ := childEnd(c); signal != "" {
 		return true
 	}
-	return !c.Recorded() && (asked(c) != nil || c.Raised(goneWords) != nil)
+	return !c.Recorded() && (asked(c) != nil || gone(c) != nil)
 }
+
+var workerCodes = lazyregexp.New(`exit codes of the workers are`)
+
+// gone gives the line that says so, where none says how.
+func gone(c *evidence.Case) []string {
+	if c.Words(workerCodes) != nil {
+		return nil
+	}
+	return c.Raised(goneWords)
+}
+
+// ownWords tells whether a line is that of an exception by which a script, and no
+// system, says that something is not as it should be: what it quotes is no word
+// of the system.
+func ownWords(c *evidence.Case, line string) bool {
+	e := c.Log.Exception()
+	return e != nil && e.Line == line && ownTypes.MatchString(e.Type)
+}
+
+var ownTypes = lazyregexp.New(`^(?:ValueError|AssertionError|TypeError)$`)

@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	cudaWords = lazyregexp.New(`.*(?:CUDA out of memory|CUDA error: out of memory|HIP out of memory|CUBLAS_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|Failed to allocate memory on GPU|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED|cuda runtime error \(2\)|[Oo]ut of memory at .*/THC/|Cuda failure (?:2 )?.out of memory|Failed to CUDA (?:calloc|malloc)|^Error out of memory at line \d+ in file|RESOURCE_EXHAUSTED: Out of memory).*`)
+	cudaWords = lazyregexp.New(`.*(?:CUDA out of memory|CUDA error: out of memory|(?:HIP|XPU|MPS backend) out of memory|CUBLAS_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|Failed to allocate memory on GPU|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED|cuda runtime error \(2\)|[Oo]ut of memory at .*/THC/|Cuda failure (?:2 )?.out of memory|Failed to CUDA (?:calloc|malloc)|^Error out of memory at line \d+ in file|RESOURCE_EXHAUSTED: Out of memory).*`)
 	amount    = `([\d.]+) ([KMG]i?B)`
 	tried     = lazyregexp.New(`Tried to allocate ` + amount)
 	free      = lazyregexp.New(`of which ` + amount + ` is free|; ` + amount + ` free;`)

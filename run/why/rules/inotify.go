@@ -5,7 +5,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var inotifyWords = lazyregexp.New(`.*inotify (?:watch|instance) limit reached.*|.*Failed to (?:add|initialize) inotify.*`)
+var inotifyWords = lazyregexp.New(`.*inotify (?:watch|instance) limit reached.*|.*System limit for number of file watchers reached.*|.*Failed to (?:add|initialize) inotify.*`)
 
 // inotify has limits of its own, a user's over the whole host, and borrows the
 // error numbers of full disks and of descriptors.

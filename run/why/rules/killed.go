@@ -46,7 +46,7 @@ func childGone(c *evidence.Case) *evidence.Finding {
 	if c.Recorded() {
 		return nil // whose counters tell
 	}
-	m := c.Raised(goneWords)
+	m := gone(c)
 	if m == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"crun.dev/crun/run/why/evidence"
 )
 
-var moduleWords = lazyregexp.New(`.*ModuleNotFoundError: No module named '?([\w.]+)'?.*`)
+var moduleWords = lazyregexp.New(`.*(?:ModuleNotFoundError: |python[\d.]*: )No module named '?([\w.]+)'?.*`)
 
 var noEnvironment = evidence.Rule{
 	Code:  "module-missing",

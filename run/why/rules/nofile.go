@@ -19,7 +19,7 @@ var descriptors = evidence.Rule{
 Source: getrlimit(2), RLIMIT_NOFILE; unix(7), SCM_RIGHTS; pytorch issue 973.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		m := c.Words(descriptorWords)
-		if m == nil || inotifyWords.MatchString(m[0]) {
+		if m == nil || inotifyWords.MatchString(m[0]) || ownWords(c, m[0]) {
 			return nil
 		}
 		f := &evidence.Finding{

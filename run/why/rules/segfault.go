@@ -16,7 +16,7 @@ not be started). Python's fault handler prints the line of the script.
 Source: signal(7), SIGSEGV; Python, faulthandler.`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		m := c.Words(segfaultWords)
-		if m != nil && guesses.MatchString(m[0]) {
+		if m != nil && (guesses.MatchString(m[0]) || ownWords(c, m[0])) {
 			m = nil
 		}
 		if line, ok := died(c, "SIGSEGV"); ok && line != "" {
