@@ -76,8 +76,14 @@ func (t *traffic) proxy(direct func(*http.Request), pages bool) http.Handler {
 			r.Out.Host = r.Out.URL.Host
 		},
 		ModifyResponse: func(r *http.Response) error {
-			if pages && r.StatusCode == http.StatusOK {
+			switch {
+			case r.StatusCode != http.StatusOK:
+			case pages:
 				return rewrite(r)
+			case r.Header.Get("Cache-Control") == "":
+				// PyPI's server of files says so; pip keeps nothing that a
+				// mirror without the header serves.
+				r.Header.Set("Cache-Control", "max-age=365000000, immutable, public")
 			}
 			return nil
 		},
