@@ -13,11 +13,11 @@ from common import sources
 
 LEAST = 1 << 10  # bytes a second of all connections
 SOCK_DIAG, BY_FAMILY, DUMP, ESTABLISHED, INFO, DONE, ERROR = 4, 20, 0x301, 1 << 1, 2, 3, 2
-RECEIVED = 128  # the place of tcpi_bytes_received in struct tcp_info
+SENT, RECEIVED = 120, 128  # the places of tcpi_bytes_acked and tcpi_bytes_received in struct tcp_info
 
 
 def received():
-    """Bytes that each TCP connection of this network has received, by its socket's number."""
+    """Bytes that each TCP connection of this network has received and sent, by its socket's number."""
     counts = {}
     for family in (socket.AF_INET, socket.AF_INET6):
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, SOCK_DIAG) as asked:
@@ -41,7 +41,7 @@ def read(answer, counts):
         while len(rest) >= 4:
             size, what = struct.unpack_from("=HH", rest)
             if what == INFO and size >= 4 + RECEIVED + 8:
-                counts[number], = struct.unpack_from("=Q", rest, 4 + RECEIVED)
+                counts[number] = struct.unpack_from("=Q", rest, 4 + RECEIVED)[0], struct.unpack_from("=Q", rest, 4 + SENT)[0]
             if size < 4:
                 break
             rest = rest[(size + 3) & ~3:]
@@ -86,7 +86,7 @@ class Watch(threading.Thread):
         self.pid, self.done, self.found = pid, done, found
 
     def run(self):
-        looks = []  # (bytes by socket, seconds of CPU)
+        looks = []  # (time, bytes by socket, seconds of CPU)
         tick = 2 * sources.patience / self.TICKS
         while not self.done.wait(tick):
             try:
@@ -105,12 +105,19 @@ class Watch(threading.Thread):
 
 
 def trickles(looks):
-    """Whether one connection got something over and over in the time of looks, all of them little, and the process did nothing."""
+    """Whether one connection got something over and over in the time of looks and asked for nothing new, all of them little, and
+    the process did nothing. A program that asks again after an error gets little over and over, too."""
     (begin, first, before), (end, last, after) = looks[0], looks[-1]
     if after - before > (end - begin) / 10:
         return False
-    if sum(count - first.get(number, 0) for number, count in last.items()) >= LEAST * (end - begin):
+    if sum(got - first.get(number, (0, 0))[0] for number, (got, _) in last.items()) >= LEAST * (end - begin):
         return False
-    steps = [{number for number, count in now[1].items() if count > was[1].get(number, count)} for was, now in zip(looks, looks[1:])]
+    steps = [{number for number, (got, _) in now[1].items() if got > was[1].get(number, (got, 0))[0]} for was, now in zip(looks, looks[1:])]
     halves = steps[:len(steps) // 2], steps[len(steps) // 2:]
-    return any(all(any(number in step for step in half) for half in halves) for number in last)
+    return any(all(any(number in step for step in half) for half in halves) and not asks(number, looks) for number in last)
+
+
+def asks(number, looks):
+    """Whether a connection has sent more since the second look that saw it: what it sent before may have been on its way."""
+    sent = [counts[number][1] for _, counts, _ in looks if number in counts]
+    return sent[-1] > sent[:2][-1]

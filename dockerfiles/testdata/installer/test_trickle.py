@@ -5,10 +5,10 @@ import unittest
 import trickle
 
 
-def looks(*counts, cpu=0.0, seconds=60):
-    """Looks in that time, each with the bytes of the connections 1, 2 and so on."""
+def looks(*counts, cpu=0.0, seconds=60, sent=0):
+    """Looks in that time, each with the bytes of the connections 1, 2 and so on; each has sent so much more at each look."""
     step = seconds / (len(counts) - 1)
-    return [(step * i, dict(enumerate(some, 1)), cpu * i) for i, some in enumerate(counts)]
+    return [(step * i, {number: (got, 300 + sent * i) for number, got in enumerate(some, 1)}, cpu * i) for i, some in enumerate(counts)]
 
 
 class Trickles(unittest.TestCase):
@@ -29,19 +29,22 @@ class Trickles(unittest.TestCase):
     def test_one_answer(self):
         self.assertFalse(trickle.trickles(looks((900,), (1400,), (1400,), (1400,), (1400,), (1400,))))
 
+    def test_it_asks_again(self):  # as uv does where a server answers 500
+        self.assertFalse(trickle.trickles(looks((900,), (912,), (924,), (936,), (948,), (960,), sent=80)))
+
     def test_work_is_done(self):
         self.assertFalse(trickle.trickles(looks((900,), (912,), (924,), (936,), (948,), (960,), cpu=5.0)))
 
 
 class Answers(unittest.TestCase):
     def test_bytes_by_socket(self):
-        info = bytes(trickle.RECEIVED) + struct.pack("=Q", 4711) + bytes(40)
+        info = bytes(trickle.SENT) + struct.pack("=QQ", 815, 4711) + bytes(40)
         attributes = struct.pack("=HH", 5, 1) + b"x\0\0\0" + struct.pack("=HH", 4 + len(info), trickle.INFO) + info
         body = bytes(68) + struct.pack("=I", 99) + attributes
         message = struct.pack("=IHHII", 16 + len(body), trickle.BY_FAMILY, 0, 1, 0) + body
         counts = {}
         self.assertTrue(trickle.read(message, counts))
-        self.assertEqual(counts, {99: 4711})
+        self.assertEqual(counts, {99: (4711, 815)})
         self.assertFalse(trickle.read(struct.pack("=IHHII", 20, trickle.DONE, 0, 1, 0) + bytes(4), counts))
         self.assertFalse(trickle.read(struct.pack("=IHHII", 36, trickle.ERROR, 0, 1, 0) + bytes(20), counts))
 
