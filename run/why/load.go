@@ -46,28 +46,24 @@ func Load(r *record.Record) (c *evidence.Case, notes []string, err error) {
 	}
 	c.Events, err = r.Events()
 	note(err)
-	text, err := tail(r, evidence.MaxBytes)
+	c.Log, err = logEnd(r)
 	note(err)
-	c.Log = evidence.ParseLog(text)
 	return c, notes, nil
 }
 
-// tail gives the last bytes of what the run printed, both streams together.
-func tail(r *record.Record, limit int) ([]byte, error) {
+// logEnd reads the end of what the run printed, both streams together.
+func logEnd(r *record.Record) (evidence.Log, error) {
 	log := r.ReadLogEnd()
 	defer log.Close()
-	var text []byte
+	var tail evidence.Tail
 	for {
 		frame, err := log.Next()
 		if errors.Is(err, io.EOF) {
-			return text, nil
+			return tail.Log(), nil
 		}
 		if err != nil {
-			return text, fmt.Errorf("the log cannot be read to its end: %w", err)
+			return tail.Log(), fmt.Errorf("the log cannot be read to its end: %w", err)
 		}
-		text = append(text, frame.Data...)
-		if len(text) > 4*limit { // seldom, so that little is copied
-			text = append(text[:0], text[len(text)-limit:]...)
-		}
+		tail.Write(frame.Data)
 	}
 }

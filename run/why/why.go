@@ -82,11 +82,13 @@ func (v *Verdict) drop(all []*evidence.Finding, why evidence.Text) {
 func findings(c *evidence.Case, table []evidence.Rule) (found, asides []*evidence.Finding) {
 	for _, rule := range table {
 		f := rule.Find(c)
-		switch {
-		case f == nil:
-		case f.Aside:
+		if f == nil {
+			continue
+		}
+		f.Code = rule.Code
+		if f.Aside {
 			asides = append(asides, f)
-		default:
+		} else {
 			found = append(found, f)
 		}
 	}

@@ -213,15 +213,20 @@ func (app *App) explainCode(cmd *cobra.Command, name, output string) error {
 		for _, c := range environment.Codes() {
 			names = append(names, c.Name)
 		}
-		hint := yamlfile.DidYouMean(name, names)
-		if hint == "" {
-			hint = "; the codes are " + strings.Join(names, ", ")
-		}
-		return usagef(cmd, "there is no code %q%s", name, hint)
+		return noSuchCode(cmd, "code", name, names)
 	}
 	if output == "json" {
 		return app.printJSON(codeJSON{code.Name, code.Severity, code.Summary, strings.ReplaceAll(code.Text, "\n", " "), code.Source})
 	}
 	_, err := fmt.Fprintf(app.Out, "%s (%s): %s\n\n%s\n\nSource: %s\n", code.Name, code.Severity, code.Summary, code.Text, code.Source)
 	return err
+}
+
+// noSuchCode answers one that --explain does not know.
+func noSuchCode(cmd *cobra.Command, kind, name string, known []string) error {
+	hint := yamlfile.DidYouMean(name, known)
+	if hint == "" {
+		hint = "; the codes are " + strings.Join(known, ", ")
+	}
+	return usagef(cmd, "there is no %s %q%s", kind, name, hint)
 }

@@ -22,10 +22,10 @@ func (app *App) notify(ctx context.Context, r *record.Record, p *plan.Plan, s *r
 	}
 	to := machine.Notify
 	m := endMessage(p, s)
-	addVerdict(&m, r, p, s)
 	if len(to.Command) == 0 && to.Webhook == "" || to.On == config.NotifyFailure && !m.Failed {
 		return monitor.ErrNobody
 	}
+	addVerdict(&m, r, p, s)
 	return notify.Send(ctx, notify.Target{
 		Command: to.Command, Webhook: to.Webhook, Body: to.Body,
 		HTTPProxy: machine.Proxy.HTTP, HTTPSProxy: machine.Proxy.HTTPS, NoProxy: machine.Proxy.No, CA: machine.CA,

@@ -126,11 +126,15 @@ func describeEnd(p *plan.Plan, s *record.State) (text string, clean bool) {
 
 // endHead is how the command of a run ended, and after which time.
 func endHead(p *plan.Plan, s *record.State) string {
-	how := fmt.Sprintf("with exit code %d", exitCodeOf(s))
+	return fmt.Sprintf("run %s ended %s after %s", p.Name, howEnded(s), formatTime(s.Elapsed(s.Finished)))
+}
+
+// howEnded is "by SIGKILL" or "with exit code 1".
+func howEnded(s *record.State) string {
 	if s.Signal != "" {
-		how = "by " + s.Signal
+		return "by " + s.Signal
 	}
-	return fmt.Sprintf("run %s ended %s after %s", p.Name, how, formatTime(s.Elapsed(s.Finished)))
+	return fmt.Sprintf("with exit code %d", exitCodeOf(s))
 }
 
 func memoryText(s *record.State) string {

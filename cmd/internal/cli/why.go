@@ -177,10 +177,8 @@ func endText(s *record.State) string {
 		text = " was lost"
 	case s.Phase == record.Failed:
 		text = " did not start"
-	case s.Signal != "":
-		text += " by " + s.Signal
-	case s.ExitCode != nil:
-		text += fmt.Sprintf(" with exit code %d", *s.ExitCode)
+	case s.Signal != "" || s.ExitCode != nil:
+		text += " " + howEnded(s)
 	}
 	if !s.Started.IsZero() && s.Phase == record.Ended {
 		text += " after " + formatTime(s.Elapsed(s.Finished))

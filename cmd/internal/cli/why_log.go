@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,11 +11,11 @@ import (
 
 // whyLog draws the verdict from a log alone.
 func (app *App) whyLog(o *whyOptions) error {
-	text, err := app.readLogEnd(o.fromLog)
+	log, err := app.readLogEnd(o.fromLog)
 	if err != nil {
 		return err
 	}
-	c := &evidence.Case{Log: evidence.ParseLog(text)}
+	c := &evidence.Case{Log: log}
 	if o.exit >= 0 {
 		c.ExitCode = &o.exit
 	}
@@ -32,45 +31,33 @@ func (app *App) whyLog(o *whyOptions) error {
 }
 
 // readLogEnd reads the end of a log file, or of standard input for "-".
-func (app *App) readLogEnd(name string) ([]byte, error) {
+func (app *App) readLogEnd(name string) (log evidence.Log, err error) {
 	if name == "-" {
-		return lastBytes(app.In, evidence.MaxBytes)
+		return logOf(app.In)
 	}
 	file, err := os.Open(app.rel(name))
 	if err != nil {
-		return nil, err
+		return log, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return log, err
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder: name the log in it", name)
+		return log, fmt.Errorf("%s is a folder: name the log in it", name)
 	}
 	if info.Mode().IsRegular() && info.Size() > evidence.MaxBytes {
 		if _, err := file.Seek(-evidence.MaxBytes, io.SeekEnd); err != nil {
-			return nil, err
+			return log, err
 		}
 	}
-	return lastBytes(file, evidence.MaxBytes)
+	return logOf(file)
 }
 
-// lastBytes reads to the end and gives the last bytes.
-func lastBytes(r io.Reader, limit int) ([]byte, error) {
-	var text []byte
-	piece := make([]byte, 64<<10)
-	for {
-		n, err := r.Read(piece)
-		text = append(text, piece[:n]...)
-		if len(text) > 4*limit {
-			text = append(text[:0], text[len(text)-limit:]...)
-		}
-		if errors.Is(err, io.EOF) {
-			return text, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
+// logOf reads to the end.
+func logOf(r io.Reader) (evidence.Log, error) {
+	var tail evidence.Tail
+	_, err := io.Copy(&tail, r)
+	return tail.Log(), err
 }

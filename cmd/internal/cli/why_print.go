@@ -83,11 +83,7 @@ func (app *App) explainCause(cmd *cobra.Command, code, output string) error {
 		for _, r := range why.Rules() {
 			codes = append(codes, r.Code)
 		}
-		hint := yamlfile.DidYouMean(code, codes)
-		if hint == "" {
-			hint = "; the codes are " + strings.Join(codes, ", ")
-		}
-		return usagef(cmd, "there is no cause %q%s", code, hint)
+		return noSuchCode(cmd, "cause", code, codes)
 	}
 	text, source, _ := strings.Cut(rule.Mechanism, "\nSource: ")
 	if output == "json" {

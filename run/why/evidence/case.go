@@ -3,7 +3,6 @@
 package evidence
 
 import (
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -190,18 +189,6 @@ func (c *Case) Ended() time.Time {
 		return c.Report.Ended
 	}
 	return time.Time{}
-}
-
-// Sent gives the last event by which somebody sent the signal, nil where none
-// is in the record.
-func (c *Case) Sent(signal string) *record.Event {
-	var last *record.Event
-	for i, e := range c.Events {
-		if e.Attrs["signal"] == signal || e.Attrs["signal"] == strings.TrimPrefix(signal, "SIG") {
-			last = &c.Events[i]
-		}
-	}
-	return last
 }
 
 // Happened gives the last event of this name, nil where none is in the record.

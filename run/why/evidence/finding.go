@@ -69,7 +69,7 @@ func (s Sign) String() string {
 
 // Finding is what a rule has found: a cause that fits.
 type Finding struct {
-	Code  string // of the rule
+	Code  string // of the rule; whoever asks the rule sets it
 	Sure  Sure
 	Cause Text   // one sentence without its full stop
 	Signs []Sign // never empty

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"regexp"
 	"strings"
 
 	"crun.dev/crun/internal/lazyregexp"
@@ -19,6 +18,21 @@ const (
 	MaxLine  = 2000 // bytes
 	MaxBytes = 1 << 20
 )
+
+// Tail is the end of a text that is written to it: the last MaxBytes at least.
+type Tail struct{ text []byte }
+
+// Write adds to the text. It gives no error.
+func (t *Tail) Write(data []byte) (int, error) {
+	t.text = append(t.text, data...)
+	if len(t.text) > 4*MaxBytes { // seldom, so that little is copied
+		t.text = append(t.text[:0], t.text[len(t.text)-MaxBytes:]...)
+	}
+	return len(data), nil
+}
+
+// Log takes the lines of the text.
+func (t *Tail) Log() Log { return ParseLog(t.text) }
 
 // colours are what terminals make of a text; they tell nothing here.
 var colours = lazyregexp.New(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])`)
@@ -202,12 +216,12 @@ func (l *Log) leads(i, next int) bool {
 // Match gives the groups of the last line that an expression fits among the
 // last words of a run; nil where none does. A run that went on for long behind
 // a message did not end for it.
-func (l *Log) Match(re Expression) []string {
+func (l *Log) Match(re *lazyregexp.Regexp) []string {
 	first, _ := l.end()
 	return l.match(re, first)
 }
 
-func (l *Log) match(re Expression, first int) []string {
+func (l *Log) match(re *lazyregexp.Regexp, first int) []string {
 	for i := len(l.Lines) - 1; i >= first; i-- {
 		if m := re.FindStringSubmatch(l.Lines[i]); m != nil {
 			return m
@@ -217,7 +231,7 @@ func (l *Log) match(re Expression, first int) []string {
 }
 
 // Words is Match for a run that ended badly.
-func (c *Case) Words(re Expression) []string {
+func (c *Case) Words(re *lazyregexp.Regexp) []string {
 	if c.Clean() {
 		return nil
 	}
@@ -226,20 +240,13 @@ func (c *Case) Words(re Expression) []string {
 
 // Raised is Words without what stands before the traceback: warnings do, and a
 // script may have printed the same words for another reason.
-func (c *Case) Raised(re Expression) []string {
+func (c *Case) Raised(re *lazyregexp.Regexp) []string {
 	if c.Clean() {
 		return nil
 	}
 	_, raised := c.Log.end()
 	return c.Log.match(re, raised)
 }
-
-// Expression is a regular expression, compiled now or when it is needed.
-type Expression interface {
-	FindStringSubmatch(string) []string
-}
-
-var _ Expression = (*regexp.Regexp)(nil)
 
 // Quote shortens a line of a log for a sign.
 func Quote(line string) string {

@@ -20,7 +20,7 @@ Source: abort(3).`,
 			return nil
 		}
 		f := &evidence.Finding{
-			Code: "aborted", Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
+			Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
 			Cause: evidence.Say("a library gave up (SIGABRT); its last words are above", "某个库中止了程序（SIGABRT）；原因见其最后输出"),
 			Fix:   evidence.Say("read the last lines: crun logs --tail 20", "查看最后几行：crun logs --tail 20"),
 		}

@@ -31,7 +31,7 @@ Source: getrlimit(2), RLIMIT_AS.`,
 			signs = append(signs, evidence.Sign{What: "memory peak", Value: size(peak), Limit: size(limit)})
 		}
 		return &evidence.Finding{
-			Code: "address-space", Sure: evidence.Likely, Signs: signs,
+			Sure: evidence.Likely, Signs: signs,
 			Cause: evidence.Say("an allocation was refused by the limit on address space of %s, with memory left", "内存分配因超出地址空间上限 %s 被拒绝，而内存仍有余量", size(held)),
 			Fix:   evidence.Say("leave address_space out of the profile; memory is the limit that counts what is used", "从 profile 中去掉 address_space；memory 才限制实际用量"),
 		}

@@ -18,7 +18,7 @@ Source: mmap(2), "Errors"; kubernetes issue 71233.`,
 			return nil
 		}
 		f := &evidence.Finding{
-			Code: "bus-error", Sure: evidence.Unknown, Signs: []evidence.Sign{status(c)},
+			Sure: evidence.Unknown, Signs: []evidence.Sign{status(c)},
 			Cause: evidence.Say("a page of a mapped file could not be had (SIGBUS)", "无法取得映射文件的某一页（SIGBUS）"),
 			Fix:   evidence.Say("a file that was cut while it was mapped (numpy.memmap, LMDB), or its disk; -e PYTHONFAULTHANDLER=1 shows the line", "映射期间文件被截断（numpy.memmap、LMDB）或磁盘故障；-e PYTHONFAULTHANDLER=1 可显示代码行"),
 		}

@@ -32,7 +32,7 @@ Source: docker-whisperX issue 27; kohya_ss issue 1143.`,
 			return nil
 		}
 		return &evidence.Finding{
-			Code: "cache-not-writable", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+			Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
 			Cause: evidence.Say("%s cannot be written by the run's user", "运行用户无法写入 %s", path),
 			Fix:   evidence.Say("ls -ld on it shows the owner; give it back (chown -R), or --home mine for a home of the run's own", "用 ls -ld 查看属主；用 chown -R 改回属主，或 --home mine 使用独立的 home"),
 		}

@@ -25,7 +25,7 @@ Source: POSIX, Shell Command Language, 2.8.2.`,
 			return nil
 		}
 		message := c.State.Message
-		f := &evidence.Finding{Code: "command-missing", Sure: evidence.Certain, Signs: []evidence.Sign{{What: "init:", Value: evidence.Quote(message)}}}
+		f := &evidence.Finding{Sure: evidence.Certain, Signs: []evidence.Sign{{What: "init:", Value: evidence.Quote(message)}}}
 		f.Cause = evidence.Say("the command could not be executed in the image", "命令无法在镜像中执行")
 		f.Fix = evidence.Say("chmod +x, or name its interpreter: crun run python FILE", "chmod +x，或指明解释器：crun run python FILE")
 		if code == inside.ExitMissing {
@@ -47,7 +47,7 @@ func notFound(c *evidence.Case) *evidence.Finding {
 	if m == nil {
 		return nil
 	}
-	f := &evidence.Finding{Code: "command-missing", Sure: evidence.Likely, Signs: []evidence.Sign{status(c), said(m[0])}}
+	f := &evidence.Finding{Sure: evidence.Likely, Signs: []evidence.Sign{status(c), said(m[0])}}
 	f.Cause = evidence.Say("a command is not in the image", "镜像中没有某个命令")
 	f.Fix = evidence.Say("its package in environment.yml, then crun build; or a path that begins with ./", "把对应的包写入 environment.yml 并 crun build；或使用以 ./ 开头的路径")
 	if *c.ExitCode == inside.ExitNotExec {

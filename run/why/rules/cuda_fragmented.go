@@ -64,7 +64,7 @@ Source: PyTorch, "CUDA semantics", "Optimizing memory usage with PYTORCH_CUDA_AL
 			return nil
 		}
 		return &evidence.Finding{
-			Code: "cuda-fragmented", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+			Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
 			Cause: evidence.Say("the GPU had %s in pieces when %s in one piece were asked for", "GPU 尚有 %s 零散显存，但无法分配连续的 %s", size(max(gap, left)), size(want)),
 			Fix:   evidence.Say("-e %s=expandable_segments:True", "-e %s=expandable_segments:True", allocVariable(c)),
 		}

@@ -20,7 +20,7 @@ Source: write(2); pytorch issue 10577; h2o-llmstudio issue 214.`,
 		if c.Clean() || m == nil {
 			return nil
 		}
-		f := &evidence.Finding{Code: "disk-full", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])}}
+		f := &evidence.Finding{Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])}}
 		for _, full := range fullDisks(c) {
 			f.Sure = evidence.Certain
 			f.Signs = append(f.Signs, evidence.Sign{What: "disk:", Value: full})

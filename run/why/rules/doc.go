@@ -39,7 +39,7 @@ var Ends = []evidence.Rule{segfault, aborted, busError, killed, terminated, trac
 
 // words is a rule that goes by what the program says alone, which is likely at
 // most. find gives the cause and the fix from the groups of the expression.
-func words(code string, re *lazyregexp.Regexp, find func(c *evidence.Case, m []string) (cause, fix evidence.Text)) func(*evidence.Case) *evidence.Finding {
+func words(re *lazyregexp.Regexp, find func(c *evidence.Case, m []string) (cause, fix evidence.Text)) func(*evidence.Case) *evidence.Finding {
 	return func(c *evidence.Case) *evidence.Finding {
 		m := c.Raised(re)
 		if m == nil {
@@ -49,7 +49,7 @@ func words(code string, re *lazyregexp.Regexp, find func(c *evidence.Case, m []s
 		if cause.Empty() {
 			return nil
 		}
-		return &evidence.Finding{Code: code, Sure: evidence.Likely, Cause: cause, Fix: fix, Signs: []evidence.Sign{said(m[0])}}
+		return &evidence.Finding{Sure: evidence.Likely, Cause: cause, Fix: fix, Signs: []evidence.Sign{said(m[0])}}
 	}
 }
 

@@ -15,7 +15,7 @@ Source: the engine.`,
 			return nil
 		}
 		return &evidence.Finding{
-			Code: "engine-failed", Sure: evidence.Certain, Signs: []evidence.Sign{{What: "engine:", Value: evidence.Quote(c.State.Message), Time: c.Ended()}},
+			Sure: evidence.Certain, Signs: []evidence.Sign{{What: "engine:", Value: evidence.Quote(c.State.Message), Time: c.Ended()}},
 			Cause: evidence.Say("the run could not be started", "运行无法启动"),
 			Fix:   evidence.Say("crun doctor looks for what is wrong with the engine and this machine", "crun doctor 会检查引擎和本机的问题"),
 		}

@@ -27,7 +27,7 @@ Source: docker events, "kill", "stop", "die".`,
 				continue
 			}
 			return &evidence.Finding{
-				Code: "engine-stopped", Sure: evidence.Certain, Signs: []evidence.Sign{{What: "engine event", Value: strings.TrimSpace(e.What + " " + signal), Time: e.Time}},
+				Sure: evidence.Certain, Signs: []evidence.Sign{{What: "engine event", Value: strings.TrimSpace(e.What + " " + signal), Time: e.Time}},
 				Cause: evidence.Say("the container was ended through the engine (docker stop, docker kill, or the engine's own end), not by crun", "容器经由引擎被结束（docker stop、docker kill 或引擎退出），并非由 crun 结束"),
 				Fix:   evidence.Say("ask who did it; crun restart starts it again", "询问是谁操作的；crun restart 可重新运行"),
 			}

@@ -23,7 +23,7 @@ Source: wait(2).`,
 			return nil
 		}
 		f := &evidence.Finding{
-			Code: "exited", Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
+			Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
 			Cause: evidence.Say("the program ended by itself with exit code %d and did not say why", "程序自行以退出码 %d 结束，未说明原因", *c.ExitCode),
 			Fix:   evidence.Say("read its last lines: crun logs --tail 30", "查看最后几行：crun logs --tail 30"),
 		}

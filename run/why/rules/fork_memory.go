@@ -15,7 +15,7 @@ var forkMemory = evidence.Rule{
 	Mechanism: `fork copies the parent's promise of memory. With a large parent, a strict overcommit rule, or memory nearly gone, the kernel
 refuses with ENOMEM and kills nobody. It shows when DataLoader workers start: at the first batch, or at the first of a validation.
 Source: fork(2), ENOMEM.`,
-	Find: words("fork-memory", forkWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
+	Find: words(forkWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
 		if c.Words(forkCalls) == nil {
 			return cause, fix // a mapping was refused
 		}

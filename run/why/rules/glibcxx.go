@@ -15,7 +15,7 @@ var libstdc = evidence.Rule{
 	Mechanism: `Packages of conda-forge need the environment's own libstdc++. Where LD_LIBRARY_PATH or the order of imports brings the system's in
 first, its versions are missing. GLIBC itself comes from the base image: there only a newer base helps.
 Source: pytorch issue 157709; conda's documentation, "Compiler tools".`,
-	Find: words("glibcxx", libstdcWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
+	Find: words(libstdcWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
 		if strings.HasPrefix(m[1], "GLIBC_") {
 			return evidence.Say("the base image's C library is too old: %s is missing", "基础镜像的 C 库过旧：缺少 %s", m[1]),
 				evidence.Say("a newer base image: crun build --base", "使用更新的基础镜像：crun build --base")

@@ -21,7 +21,7 @@ Source: NVIDIA, "XID Errors"; nvidia-container-toolkit issue 48.`,
 			return nil
 		}
 		return &evidence.Finding{
-			Code: "gpu-lost", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+			Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
 			Cause: evidence.Say("the GPU was lost while the run used it", "运行期间 GPU 丢失"),
 			Fix:   evidence.Say("nvidia-smi and dmesg | grep Xid on the host; start the run again from its checkpoint", "在主机上查看 nvidia-smi 和 dmesg | grep Xid；从检查点重新运行"),
 		}

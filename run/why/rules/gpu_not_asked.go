@@ -22,7 +22,7 @@ Source: pytorch, torch/csrc/cuda.`,
 			return nil
 		}
 		f := &evidence.Finding{
-			Code: "gpu-not-asked", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+			Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
 			Cause: evidence.Say("the script wants a GPU, and the container had none", "脚本需要 GPU，而容器中没有"),
 			Fix:   evidence.Say("crun run --gpus 1 (docker run --gpus all)", "crun run --gpus 1（docker run --gpus all）"),
 		}

@@ -16,7 +16,7 @@ neither is set up (or that Docker came as a snap, which cannot see them); "requi
 demands.
 Source: NVIDIA Container Toolkit's documentation, "Troubleshooting".`,
 	Find: func(c *evidence.Case) *evidence.Finding {
-		f := &evidence.Finding{Code: "gpu-toolkit", Sure: evidence.Likely}
+		f := &evidence.Finding{Sure: evidence.Likely}
 		m := c.Words(toolkitWords)
 		if failed(c) {
 			// The engine's own word.

@@ -19,17 +19,9 @@ Source: signal(7); pytorch issue 67538.`,
 		if m == nil && c.Signal != "SIGHUP" || c.Clean() {
 			return nil
 		}
-		f := &evidence.Finding{
-			Code: "hangup", Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
-			Cause: evidence.Say("the program ended by SIGHUP: the terminal or login that it ran in was closed", "程序因 SIGHUP 结束：其终端或登录会话被关闭"),
-			Fix:   evidence.Say("crun run -d: the run stays when you log out", "crun run -d：退出登录后运行仍会继续"),
-		}
-		if m != nil {
-			f.Signs = append(f.Signs, said(m[0]))
-		}
-		if c.Signal == "SIGHUP" {
-			f.Sure = evidence.Certain
-		}
+		f := signaled(c, "SIGHUP", m)
+		f.Cause = evidence.Say("the program ended by SIGHUP: the terminal or login that it ran in was closed", "程序因 SIGHUP 结束：其终端或登录会话被关闭")
+		f.Fix = evidence.Say("crun run -d: the run stays when you log out", "crun run -d：退出登录后运行仍会继续")
 		return f
 	},
 }

@@ -61,4 +61,18 @@ func status(c *evidence.Case) evidence.Sign {
 	return sign
 }
 
+// signaled begins a finding on an end by a signal: the wait status, and the line
+// that tells of it, where there is one. It is certain where the command itself
+// was seen to end by it.
+func signaled(c *evidence.Case, signal string, m []string) *evidence.Finding {
+	f := &evidence.Finding{Sure: evidence.Likely, Signs: []evidence.Sign{status(c)}}
+	if m != nil {
+		f.Signs = append(f.Signs, said(m[0]))
+	}
+	if c.Signal == signal {
+		f.Sure = evidence.Certain
+	}
+	return f
+}
+
 func failed(c *evidence.Case) bool { return c.State != nil && c.State.Phase == record.Failed }

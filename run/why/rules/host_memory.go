@@ -29,7 +29,7 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "memory.events": oom_kil
 			signs = append(signs, evidence.Sign{What: "own limit reached", Value: "0 times"})
 		}
 		return &evidence.Finding{
-			Code: "host-memory", Sure: evidence.Likely, Signs: signs,
+			Sure: evidence.Likely, Signs: signs,
 			Cause: evidence.Say("the host ran out of memory and the kernel killed the run, which was below its own limit", "主机内存耗尽，内核杀死了该进程；运行本身并未达到上限"),
 			Fix:   evidence.Say("crun ps shows who holds memory now; crun doctor adds up the limits; start it again when others have ended", "用 crun ps 查看谁在占用内存，crun doctor 汇总各上限；待他人任务结束后重跑"),
 		}

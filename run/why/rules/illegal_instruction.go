@@ -23,17 +23,9 @@ Source: signal(7); docker-mozillatts issue 17.`,
 		if c.Clean() || m == nil && c.Signal != "SIGILL" {
 			return nil
 		}
-		f := &evidence.Finding{
-			Code: "illegal-instruction", Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
-			Cause: evidence.Say("the program used an instruction that this CPU does not have", "程序使用了该 CPU 不支持的指令"),
-			Fix:   evidence.Say("grep -o 'avx[^ ]*' /proc/cpuinfo shows what it has; another host, or an older build of the package that the traceback names", "用 grep -o 'avx[^ ]*' /proc/cpuinfo 查看支持的指令；换主机，或改用较旧版本的软件包"),
-		}
-		if m != nil {
-			f.Signs = append(f.Signs, said(m[0]))
-		}
-		if c.Signal == "SIGILL" {
-			f.Sure = evidence.Certain
-		}
+		f := signaled(c, "SIGILL", m)
+		f.Cause = evidence.Say("the program used an instruction that this CPU does not have", "程序使用了该 CPU 不支持的指令")
+		f.Fix = evidence.Say("grep -o 'avx[^ ]*' /proc/cpuinfo shows what it has; another host, or an older build of the package that the traceback names", "用 grep -o 'avx[^ ]*' /proc/cpuinfo 查看支持的指令；换主机，或改用较旧版本的软件包")
 		return f
 	},
 }

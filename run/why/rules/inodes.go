@@ -20,7 +20,7 @@ Source: df(1), mke2fs(8).`,
 		for _, full := range c.State.Full {
 			if strings.Contains(full, "no inodes left") {
 				f := &evidence.Finding{
-					Code: "inodes", Sure: evidence.Likely, Signs: []evidence.Sign{{What: "disk:", Value: full}},
+					Sure: evidence.Likely, Signs: []evidence.Sign{{What: "disk:", Value: full}},
 					Cause: evidence.Say("a disk of the run had no inodes left: no new file can be made there", "磁盘 inode 已用尽：无法创建新文件"),
 					Fix:   evidence.Say("df -i shows it; remove or pack small files", "用 df -i 查看；删除或打包小文件"),
 				}

@@ -15,7 +15,7 @@ var inotify = evidence.Rule{
 	Mechanism: `Notebooks, Streamlit and TensorBoard watch folders through inotify. fs.inotify.max_user_watches and max_user_instances bound that
 a user over the whole host, and the errors are those of a full disk (28) or of too many files (24).
 Source: inotify(7), "/proc interfaces".`,
-	Find: words("inotify", inotifyWords, func(*evidence.Case, []string) (cause, fix evidence.Text) {
+	Find: words(inotifyWords, func(*evidence.Case, []string) (cause, fix evidence.Text) {
 		return evidence.Say("the host's limit on watched files (inotify) was reached; disk and descriptors are free", "达到主机的文件监视（inotify）上限；磁盘和描述符并未耗尽"),
 			evidence.Say("on the host: sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512; or switch watching off", "在主机上执行 sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512；或关闭文件监视")
 	}),

@@ -20,7 +20,7 @@ Source: jupyter help issue 418.`,
 			return nil
 		}
 		f := &evidence.Finding{
-			Code: "kernel-died", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+			Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
 			Cause: evidence.Say("a notebook's kernel died; why is not in the server's log", "notebook 的内核意外终止；服务器日志没有说明原因"),
 			Fix:   evidence.Say("run the cell's code with crun run: its verdict says more", "用 crun run 运行该代码：会给出更多信息"),
 			Aside: c.Clean(),

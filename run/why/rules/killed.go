@@ -19,7 +19,7 @@ Source: signal(7).`,
 			return childGone(c)
 		}
 		f := &evidence.Finding{
-			Code: "killed", Sure: evidence.Unknown, Signs: []evidence.Sign{status(c)},
+			Sure: evidence.Unknown, Signs: []evidence.Sign{status(c)},
 			Cause: evidence.Say("the run was killed (SIGKILL), and nothing here says by whom", "运行被杀死（SIGKILL），没有迹象表明是谁所为"),
 			Fix:   evidence.Say("dmesg -T | grep -i kill and journalctl -u systemd-oomd on the host would tell", "在主机上查看 dmesg -T | grep -i kill 和 journalctl -u systemd-oomd"),
 		}
@@ -51,7 +51,7 @@ func childGone(c *evidence.Case) *evidence.Finding {
 		return nil
 	}
 	return &evidence.Finding{
-		Code: "killed", Sure: evidence.Unknown, Signs: []evidence.Sign{said(m[0])},
+		Sure: evidence.Unknown, Signs: []evidence.Sign{said(m[0])},
 		Cause: evidence.Say("a worker process was gone all at once: killed, most often for want of memory, or crashed; nothing here says which", "某个 worker 进程突然消失：可能被杀死（多半因内存不足），也可能崩溃；没有迹象表明是哪一种"),
 		Fix:   evidence.Say("dmesg -T | grep -i kill on the host would tell; a single worker shows its own error", "在主机上查看 dmesg -T | grep -i kill；只用一个 worker 可看到它自身的错误"),
 	}

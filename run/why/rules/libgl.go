@@ -14,7 +14,7 @@ var libGL = evidence.Rule{
 	Title: "a library of the system is missing that OpenCV and others load",
 	Mechanism: `opencv-python is built for desktops: it loads libGL and libglib, which slim images do not have. The headless build does not.
 Source: opencv-python's README, "Frequently Asked Questions".`,
-	Find: words("libgl", libGLWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
+	Find: words(libGLWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
 		if pkg := debian[strings.TrimRight(m[1], "0123456789.")]; pkg != "" {
 			return evidence.Say("the image has no %s", "镜像中缺少 %s", m[1]),
 				evidence.Say("build.apt: [%s] in profiles.yaml, then crun build", "在 profiles.yaml 中写 build.apt: [%s]，再 crun build", pkg)

@@ -17,7 +17,7 @@ Source: crun itself.`,
 			return nil
 		}
 		f := &evidence.Finding{
-			Code: "limits-refused", Sure: evidence.Certain,
+			Sure:  evidence.Certain,
 			Cause: evidence.Say("the kernel does not hold the limits that were asked for", "内核并未实施所要求的限制"),
 			Fix:   evidence.Say("crun doctor; crun inspect shows asked and held side by side", "crun doctor；crun inspect 并列显示要求值与实际值"),
 		}

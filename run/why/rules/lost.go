@@ -17,7 +17,7 @@ Source: crun itself.`,
 			return nil
 		}
 		return &evidence.Finding{
-			Code: "lost", Sure: evidence.Certain, Signs: []evidence.Sign{{What: "record:", Value: evidence.Quote(c.State.Message), Time: c.Ended()}},
+			Sure: evidence.Certain, Signs: []evidence.Sign{{What: "record:", Value: evidence.Quote(c.State.Message), Time: c.Ended()}},
 			Cause: evidence.Say("the container was removed behind crun's back, so its end is not known", "容器被 crun 之外的操作删除，如何结束不得而知"),
 			Fix:   evidence.Say("crun restart starts it again; docker events on the host may tell who removed it", "crun restart 重新运行；主机上的 docker events 可能显示谁删除了它"),
 		}

@@ -23,7 +23,7 @@ Source: getrlimit(2), RLIMIT_MEMLOCK.`,
 			}
 		}
 		f := &evidence.Finding{
-			Code: "memlock", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+			Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
 			Cause: evidence.Say("memory could not be locked: the limit memlock is too low", "无法锁定内存：memlock 限制过低"),
 			Fix:   evidence.Say("--memlock unlimited", "--memlock unlimited"),
 		}

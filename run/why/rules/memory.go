@@ -29,7 +29,7 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "memory.events".`,
 		}
 		limit, _ := c.Memory()
 		return &evidence.Finding{
-			Code: "memory", Sure: evidence.Certain, Signs: oomSigns(c),
+			Sure: evidence.Certain, Signs: oomSigns(c),
 			Cause: evidence.Say("the run reached its memory limit of %s and the kernel killed it", "内存达到上限 %s，进程被内核杀死", size(limit)),
 			Fix:   moreMemory(c),
 		}
@@ -86,7 +86,7 @@ func memorySaid(c *evidence.Case) *evidence.Finding {
 		return nil
 	}
 	return &evidence.Finding{
-		Code: "memory", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+		Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
 		Cause: evidence.Say("a memory limit was reached and the kernel killed a process, says the log", "日志显示：达到内存上限，内核杀死了进程"),
 		Fix:   evidence.Say("more memory for the job (--memory, --mem), or a smaller batch or fewer workers", "为任务增加内存（--memory、--mem），或减小 batch、减少 workers"),
 	}

@@ -23,7 +23,7 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "memory.events"; kuberne
 		if c.OOMKills() == 0 || c.Clean() || c.Died("SIGKILL") || !limitReached(c) {
 			return nil
 		}
-		f := &evidence.Finding{Code: "memory-child", Sure: evidence.Likely, Signs: oomSigns(c), Fix: moreMemory(c)}
+		f := &evidence.Finding{Sure: evidence.Likely, Signs: oomSigns(c), Fix: moreMemory(c)}
 		limit, _ := c.Memory()
 		f.Cause = evidence.Say("a child process was killed at the memory limit of %s, and the run did not get over it", "子进程因达到内存上限 %s 被杀死，随后运行失败", size(limit))
 		if m := c.Words(childWords); m != nil {

@@ -13,7 +13,7 @@ var hostMemoryError = evidence.Rule{
 	Mechanism: `A single allocation asked for more than the kernel, an rlimit or the overcommit rule allows, and Python raised MemoryError. No
 process is killed, and no counter of the cgroup moves. Most often one array is far larger than meant: the message of NumPy has its shape.
 Source: NumPy, numpy.exceptions; Linux, Documentation/mm/overcommit-accounting.rst.`,
-	Find: words("memory-error", memoryErrorWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
+	Find: words(memoryErrorWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
 		return evidence.Say("the program asked for more memory than it could have", "程序请求的内存超过可用内存"),
 			evidence.Say("look at the size or shape in the message; if it is right, --memory", "检查消息中的大小或数组形状；若无误，增大 --memory")
 	}),

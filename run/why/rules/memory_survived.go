@@ -18,7 +18,7 @@ Source: kubernetes issues 50632 and 78973.`,
 		}
 		limit, _ := c.Memory()
 		return &evidence.Finding{
-			Code: "memory-survived", Sure: evidence.Certain, Signs: oomSigns(c),
+			Sure: evidence.Certain, Signs: oomSigns(c),
 			Cause: evidence.Say("the run ended with 0, but a process of it was killed at the memory limit of %s", "运行成功结束，但其中一个进程因达到内存上限 %s 被杀死", size(limit)),
 			Fix:   moreMemory(c),
 		}

@@ -19,7 +19,7 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "memory.swap.max".`,
 			return nil
 		}
 		return &evidence.Finding{
-			Code: "memory-swap", Sure: evidence.Certain,
+			Sure:  evidence.Certain,
 			Signs: append(oomSigns(c), evidence.Sign{What: "swap", Value: size(*swap)}),
 			Cause: evidence.Say("the run filled its memory of %s and %s of swap, and the kernel killed it", "内存 %s 和交换空间 %s 均已用尽，进程被内核杀死", size(limit), size(*swap)),
 			Fix:   evidence.Say("--memory %s", "--memory %s", more(limit+*swap)),

@@ -30,7 +30,7 @@ Source: tmpfs(5); moby issue 47967.`,
 			return nil
 		}
 		return &evidence.Finding{
-			Code: "memory-tmpfs", Sure: evidence.Certain, Signs: signs,
+			Sure: evidence.Certain, Signs: signs,
 			Cause: evidence.Say("files in memory (/tmp, /dev/shm) held %s of the run's memory limit of %s, and the kernel killed it", "内存中的文件（/tmp、/dev/shm）占用了 %s，内存上限 %s 被用尽，进程被内核杀死", size(held), size(limit)),
 			Fix:   evidence.Say("--tmpdir 20g,disk for files, or --memory %s", "用 --tmpdir 20g,disk 存放临时文件，或 --memory %s", more(limit+held)),
 		}

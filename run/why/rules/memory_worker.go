@@ -27,7 +27,7 @@ Source: pytorch issue 8976.`,
 			return nil
 		}
 		limit, _ := c.Memory()
-		f := &evidence.Finding{Code: "memory-worker", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])}}
+		f := &evidence.Finding{Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])}}
 		if c.Recorded() && limitReached(c) {
 			f.Sure, f.Signs = evidence.Certain, append(oomSigns(c), f.Signs...)
 			f.Cause = evidence.Say("a DataLoader worker was killed at the run's memory limit of %s", "DataLoader 的 worker 因达到内存上限 %s 被杀死", size(limit))

@@ -13,7 +13,7 @@ var mklSymbol = evidence.Rule{
 	Mechanism: `PyTorch's conda packages up to 2.2 use a symbol that MKL 2024.1 no longer has. MKL_THREADING_LAYER=INTEL
 is a second OpenMP library beside the one (libgomp) that was loaded before.
 Source: pytorch issue 123097.`,
-	Find: words("mkl-symbol", mklWords, func(_ *evidence.Case, m []string) (cause, fix evidence.Text) {
+	Find: words(mklWords, func(_ *evidence.Case, m []string) (cause, fix evidence.Text) {
 		if m[1] == "" {
 			return evidence.Say("MKL and another package brought two OpenMP libraries that do not go together", "MKL 与另一个包各带了一个互不兼容的 OpenMP 库"),
 				evidence.Say("-e MKL_THREADING_LAYER=GNU, or import numpy before torch", "-e MKL_THREADING_LAYER=GNU，或在 torch 之前 import numpy")

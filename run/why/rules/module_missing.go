@@ -15,7 +15,7 @@ var noEnvironment = evidence.Rule{
 	Mechanism: `The script imports a module that the image does not have: it is not in environment.yml, or the image is another than the one that
 was built from it. What was installed by hand in a container is gone with it.
 Source: Python, importlib.`,
-	Find: words("module-missing", moduleWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
+	Find: words(moduleWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
 		name, _, _ := strings.Cut(m[1], ".")
 		if c.Plan != nil && c.Plan.Image.Lock == "" {
 			return evidence.Say("the image %[2]s has no module %[1]s: it was not built from an environment file", "镜像 %[2]s 中没有模块 %[1]s：它不是由环境文件构建的", name, c.Plan.Image.Ref),

@@ -12,7 +12,7 @@ var noPasswd = evidence.Rule{
 	Title: "the user has no line in /etc/passwd of the container",
 	Mechanism: `A container that runs as a uid which its image does not know has no name for it. getpass.getuser() and torch from 2.8 ask.
 Source: pytorch issue 140765.`,
-	Find: words("no-passwd", passwdWords, func(*evidence.Case, []string) (cause, fix evidence.Text) {
+	Find: words(passwdWords, func(*evidence.Case, []string) (cause, fix evidence.Text) {
 		return evidence.Say("the run's user has no line in /etc/passwd", "运行用户在 /etc/passwd 中没有条目"),
 			evidence.Say("crun run adds one; with docker run: -e USER=me -e LOGNAME=me -e TORCHINDUCTOR_CACHE_DIR=/tmp/inductor", "crun run 会自动添加；docker run 则用 -e USER=me -e LOGNAME=me -e TORCHINDUCTOR_CACHE_DIR=/tmp/inductor")
 	}),

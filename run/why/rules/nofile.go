@@ -23,7 +23,7 @@ Source: getrlimit(2), RLIMIT_NOFILE; unix(7), SCM_RIGHTS; pytorch issue 973.`,
 			return nil
 		}
 		f := &evidence.Finding{
-			Code: "nofile", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+			Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
 			Cause: evidence.Say("a process had as many files open as it may", "进程打开的文件数达到上限"),
 			Fix:   evidence.Say("--nofile 65536; or torch.multiprocessing.set_sharing_strategy('file_system'); batches kept in a list keep their descriptors: copy them (.clone())", "--nofile 65536；或 torch.multiprocessing.set_sharing_strategy('file_system')；列表中保存的 batch 会占用描述符：请 .clone()"),
 		}

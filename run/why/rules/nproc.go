@@ -21,7 +21,7 @@ Source: getrlimit(2), RLIMIT_NPROC; nnUNet issue 1343.`,
 			return nil
 		}
 		return &evidence.Finding{
-			Code: "nproc", Sure: evidence.Likely,
+			Sure:  evidence.Likely,
 			Signs: []evidence.Sign{said(m[0]), {What: "pids.events max", Value: "0 refused by the run's own limit"}},
 			Cause: evidence.Say("the host refused a process or thread: a limit over all of the user's processes, not the run's own", "主机拒绝创建进程或线程：这是用户级限制，而非本运行的 pids 限制"),
 			Fix:   evidence.Say("fewer workers and OMP_NUM_THREADS=1; on the host, TasksMax of the engine's unit and ulimit -u", "减少 workers 并设 OMP_NUM_THREADS=1；在主机上检查引擎单元的 TasksMax 和 ulimit -u"),

@@ -12,7 +12,7 @@ var numbaCache = evidence.Rule{
 	Title: "numba has no place for its cache",
 	Mechanism: `numba keeps compiled functions beside the source or below HOME; a user who may write neither gets this error at the import.
 Source: librosa issue 1156.`,
-	Find: words("numba-cache", numbaWords, func(*evidence.Case, []string) (cause, fix evidence.Text) {
+	Find: words(numbaWords, func(*evidence.Case, []string) (cause, fix evidence.Text) {
 		return evidence.Say("numba has no folder to write its cache to", "numba 没有可写的缓存目录"),
 			evidence.Say("-e NUMBA_CACHE_DIR=/tmp/numba", "-e NUMBA_CACHE_DIR=/tmp/numba")
 	}),

@@ -14,7 +14,7 @@ var numpyTwo = evidence.Rule{
 	Title: "NumPy 2 beside packages that were built for NumPy 1",
 	Mechanism: `Modules that were compiled against NumPy 1 cannot be used with NumPy 2; torch can from 2.3 on.
 Source: NumPy 2.0 migration guide.`,
-	Find: words("numpy-2", numpyWords, func(_ *evidence.Case, m []string) (cause, fix evidence.Text) {
+	Find: words(numpyWords, func(_ *evidence.Case, m []string) (cause, fix evidence.Text) {
 		switch {
 		case strings.Contains(m[0], "numpy._core"):
 			return evidence.Say("a file was written with NumPy 2, and this environment has NumPy 1", "文件由 NumPy 2 写入，而环境中是 NumPy 1"),

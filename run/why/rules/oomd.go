@@ -15,7 +15,7 @@ var pressure = evidence.Rule{
 	Mechanism: `systemd-oomd, earlyoom and Ray watch the pressure or the free memory of the host and kill before the kernel would. The run ends by
 SIGKILL (earlyoom: SIGTERM first), oom_kill stays at 0, and only the journal tells.
 Source: systemd-oomd.service(8); systemd issue 32304.`,
-	Find: words("oomd", pressureWords, func(_ *evidence.Case, m []string) (cause, fix evidence.Text) {
+	Find: words(pressureWords, func(_ *evidence.Case, m []string) (cause, fix evidence.Text) {
 		if rayWords.MatchString(m[0]) {
 			return evidence.Say("Ray killed a worker because memory was short on its node", "节点内存紧张，Ray 杀死了一个 worker"),
 				evidence.Say("fewer or smaller workers at once, or --memory", "减少同时运行的 worker 数量或每个 worker 的用量，或增大 --memory")

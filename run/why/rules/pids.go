@@ -31,7 +31,7 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst, "pids.events"; fork(2), 
 		if !counted && (m == nil || c.Recorded() && refused != nil) {
 			return nil
 		}
-		f := &evidence.Finding{Code: "pids", Sure: evidence.Likely}
+		f := &evidence.Finding{Sure: evidence.Likely}
 		limit := ""
 		if c.Limits != nil && c.Limits.Pids != nil && *c.Limits.Pids > 0 {
 			limit = fmt.Sprint(*c.Limits.Pids)

@@ -16,7 +16,7 @@ Source: random(4), systemctl(1).`,
 			return nil
 		}
 		return &evidence.Finding{
-			Code: "reboot", Sure: evidence.Certain, Signs: []evidence.Sign{{What: "record:", Value: evidence.Quote(c.State.Message), Time: c.Ended()}},
+			Sure: evidence.Certain, Signs: []evidence.Sign{{What: "record:", Value: evidence.Quote(c.State.Message), Time: c.Ended()}},
 			Cause: evidence.Say("the machine was rebooted while the run went on", "运行期间机器重启"),
 			Fix:   evidence.Say("crun restart, from its last checkpoint; last -x reboot tells when", "crun restart 从最近的检查点继续；last -x reboot 显示重启时间"),
 		}

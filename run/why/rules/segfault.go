@@ -25,22 +25,14 @@ Source: signal(7), SIGSEGV; Python, faulthandler.`,
 		if c.Clean() || m == nil && !c.Died("SIGSEGV") {
 			return nil
 		}
-		f := &evidence.Finding{
-			Code: "segfault", Sure: evidence.Likely, Signs: []evidence.Sign{status(c)},
-			Cause: evidence.Say("compiled code crashed (segmentation fault)", "编译的库代码崩溃（段错误）"),
-			Fix:   evidence.Say("-e PYTHONFAULTHANDLER=1 shows the line; num_workers=0 shows whether a worker does it; crun check looks at the libraries", "-e PYTHONFAULTHANDLER=1 显示代码行；num_workers=0 判断是否在 worker 中；crun check 检查库"),
-		}
-		if m != nil {
-			f.Signs = append(f.Signs, said(m[0]))
-		}
+		f := signaled(c, "SIGSEGV", m)
+		f.Cause = evidence.Say("compiled code crashed (segmentation fault)", "编译的库代码崩溃（段错误）")
+		f.Fix = evidence.Say("-e PYTHONFAULTHANDLER=1 shows the line; num_workers=0 shows whether a worker does it; crun check looks at the libraries", "-e PYTHONFAULTHANDLER=1 显示代码行；num_workers=0 判断是否在 worker 中；crun check 检查库")
 		if c.Recorded() { // whose Python has the fault handler
 			f.Fix = evidence.Say("num_workers=0 shows whether a worker does it; crun check looks at the libraries", "num_workers=0 判断是否在 worker 中；crun check 检查库")
 		}
 		if at := faultLine(c); at != "" {
 			f.Signs = append(f.Signs, evidence.Sign{What: "at", Value: at})
-		}
-		if c.Signal == "SIGSEGV" {
-			f.Sure = evidence.Certain
 		}
 		return f
 	},

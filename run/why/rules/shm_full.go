@@ -27,7 +27,7 @@ Source: tmpfs(5); pytorch issue 5040.`,
 		if c.Clean() || m == nil && !(full && c.Died("SIGBUS")) {
 			return nil
 		}
-		f := &evidence.Finding{Code: "shm-full", Sure: evidence.Likely}
+		f := &evidence.Finding{Sure: evidence.Likely}
 		if known {
 			f.Signs = append(f.Signs, evidence.Sign{What: plan.ShmPath, Value: size(used), Limit: size(held)})
 		}

@@ -22,7 +22,7 @@ Source: NCCL's documentation, "Troubleshooting", "Shared memory"; nccl issues 34
 			return nil
 		}
 		f := &evidence.Finding{
-			Code: "shm-nccl", Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
+			Sure: evidence.Likely, Signs: []evidence.Sign{said(m[0])},
 			Cause: evidence.Say("/dev/shm was too small for NCCL's segments", "/dev/shm 太小，NCCL 无法创建共享内存段"),
 			Fix:   evidence.Say("--shm-size 1g or more", "--shm-size 1g 或更大"),
 		}

@@ -34,7 +34,7 @@ Source: crun itself.`,
 				sign.Value = "sent " + signal
 			}
 			return &evidence.Finding{
-				Code: "stopped", Sure: evidence.Certain, Signs: []evidence.Sign{sign},
+				Sure: evidence.Certain, Signs: []evidence.Sign{sign},
 				Cause: evidence.Say("it was ended by %s", "由 %s 结束", e.By),
 				Fix:   evidence.Say("nothing is wrong; crun restart starts it again", "没有问题；crun restart 可重新运行"),
 			}

@@ -15,7 +15,7 @@ Source: kill(2).`,
 	Find: func(c *evidence.Case) *evidence.Finding {
 		if m := asked(c); m != nil && !c.Recorded() {
 			return &evidence.Finding{
-				Code: "terminated", Sure: evidence.Unknown, Signs: []evidence.Sign{status(c), said(m[0])},
+				Sure: evidence.Unknown, Signs: []evidence.Sign{status(c), said(m[0])},
 				Cause: evidence.Say("somebody asked the program to end (SIGTERM or Ctrl-C); nothing here says who", "有人要求程序结束（SIGTERM 或 Ctrl-C）；没有迹象表明是谁"),
 				Fix:   evidence.Say("a scheduler, a shutdown, docker stop or a user: their own logs would tell", "可能是调度系统、关机、docker stop 或某个用户：查看相应日志"),
 			}
@@ -23,7 +23,7 @@ Source: kill(2).`,
 		for _, signal := range []string{"SIGTERM", "SIGINT", "SIGQUIT"} {
 			if c.Signal == signal || c.Signal == "" && c.Died(signal) {
 				f := &evidence.Finding{
-					Code: "terminated", Sure: evidence.Unknown, Signs: []evidence.Sign{status(c)},
+					Sure: evidence.Unknown, Signs: []evidence.Sign{status(c)},
 					Cause: evidence.Say("somebody asked the program to end (%s); neither crun nor the engine did", "有人要求程序结束（%s）；并非 crun 或引擎所为", signal),
 					Fix:   evidence.Say("a supervisor, a shutdown or earlyoom on the host: its journal would tell", "可能是监控程序、关机或主机上的 earlyoom：查看其日志"),
 				}

@@ -19,7 +19,7 @@ Source: crun itself.`,
 			limit = timeText(*c.Plan.TimeLimit)
 		}
 		f := &evidence.Finding{
-			Code: "time-limit", Sure: evidence.Certain, Signs: []evidence.Sign{{What: "time", Value: timeText(durationOf(c)), Limit: limit, Time: c.Ended()}},
+			Sure: evidence.Certain, Signs: []evidence.Sign{{What: "time", Value: timeText(durationOf(c)), Limit: limit, Time: c.Ended()}},
 			Cause: evidence.Say("the run reached its time limit of %s", "达到时间上限 %s", limit),
 			Fix:   evidence.Say("--time-limit, or signal_before_kill so that the script saves a checkpoint in time", "--time-limit，或用 signal_before_kill 让脚本及时保存检查点"),
 		}

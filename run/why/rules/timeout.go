@@ -14,7 +14,7 @@ var workerTimeout = evidence.Rule{
 	Mechanism: `A DataLoader with a timeout, or a collective call of several ranks, gave up waiting. Somebody else hangs or died before: /dev/shm too
 small, a rank with fewer batches, a network between machines.
 Source: torch.utils.data.DataLoader, timeout; torch.distributed.init_process_group, timeout.`,
-	Find: words("timeout", timeoutWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
+	Find: words(timeoutWords, func(c *evidence.Case, m []string) (cause, fix evidence.Text) {
 		return evidence.Say("a worker or rank did not answer in time: it hung, had died before, or could not be reached", "某个 worker 或 rank 超时未响应：可能已挂起、早已退出，或网络不通"),
 			evidence.Say("look for the first error in the log; --shm-size for DataLoader workers, NCCL_DEBUG=INFO for ranks", "在日志中找第一个错误；DataLoader worker 用 --shm-size，rank 用 NCCL_DEBUG=INFO")
 	}),

@@ -26,7 +26,7 @@ Source: tmpfs(5), write(2).`,
 			return tmpWasFull(c, held)
 		}
 		f := &evidence.Finding{
-			Code: "tmp-full", Sure: evidence.Likely, Signs: []evidence.Sign{{What: plan.TmpPath, Value: size(used), Limit: size(held)}},
+			Sure: evidence.Likely, Signs: []evidence.Sign{{What: plan.TmpPath, Value: size(used), Limit: size(held)}},
 			Cause: evidence.Say("/tmp was full (%s of %s)", "/tmp 已满（%s，共 %s）", size(used), size(held)),
 			Fix:   evidence.Say("--tmpdir %s, or --tmpdir 20g,disk", "--tmpdir %s，或 --tmpdir 20g,disk", more(held*4/3)),
 		}
@@ -52,7 +52,7 @@ func tmpWasFull(c *evidence.Case, held int64) *evidence.Finding {
 		return nil
 	}
 	return &evidence.Finding{
-		Code: "tmp-full", Sure: evidence.Likely,
+		Sure:  evidence.Likely,
 		Signs: []evidence.Sign{said(m[0]), {What: "disks of project, home and tmpdir", Value: "had room"}, {What: plan.TmpPath, Value: "has", Limit: size(held)}},
 		Cause: evidence.Say("/tmp of %s was most likely full: something was, and not the disks of project, home and tmpdir", "/tmp（%s）很可能已满：有空间已用尽，而项目、home 和 tmpdir 所在磁盘均有余量", size(held)),
 		Fix:   evidence.Say("--tmpdir %s, or --tmpdir 20g,disk", "--tmpdir %s，或 --tmpdir 20g,disk", more(held*4/3)),

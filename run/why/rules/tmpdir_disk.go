@@ -20,7 +20,7 @@ Source: crun itself.`,
 			asked = c.Plan.ScratchSize
 		}
 		return &evidence.Finding{
-			Code: "tmpdir-disk", Sure: evidence.Certain, Signs: []evidence.Sign{{What: "tmpdir", Value: size(c.State.TmpdirUsed), Limit: size(asked), Time: c.Ended()}},
+			Sure: evidence.Certain, Signs: []evidence.Sign{{What: "tmpdir", Value: size(c.State.TmpdirUsed), Limit: size(asked), Time: c.Ended()}},
 			Cause: evidence.Say("the tmpdir on disk took %s of its %s, and crun ended the run", "磁盘上的 tmpdir 用了 %s（上限 %s），crun 结束了运行", size(c.State.TmpdirUsed), size(asked)),
 			Fix:   evidence.Say("--tmpdir %s,disk", "--tmpdir %s,disk", more(c.State.TmpdirUsed)),
 		}

@@ -36,7 +36,7 @@ Source: Python, sys.excepthook.`,
 			sure = evidence.Certain
 		}
 		f := &evidence.Finding{
-			Code: "traceback", Sure: sure, Signs: signs,
+			Sure: sure, Signs: signs,
 			Cause: cause,
 			Fix:   evidence.Say("read the traceback: crun logs --tail 30", "查看 traceback：crun logs --tail 30"),
 		}
