@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"crun.dev/crun/internal/atomicfile"
 )
 
 // keptName is the folder of a store that has files which many runs are given.
@@ -39,30 +41,12 @@ func (s *Store) keep(path string, load func() ([]byte, error)) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return err
 	}
-	file, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Chmod(0o555)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-		return fmt.Errorf("keeping %s: %w", path, err)
+	if err := atomicfile.Replace(path, data, 0o555); err != nil {
+		return fmt.Errorf("keeping what runs are given: %w", err)
 	}
 	kind, _, _ := strings.Cut(filepath.Base(path), "-")
 	others, _ := filepath.Glob(filepath.Join(dir, kind+"-*")) // the patterns are fixed: no error
-	torn, _ := filepath.Glob(filepath.Join(dir, ".new-*"))
+	torn, _ := filepath.Glob(filepath.Join(dir, ".*"))
 	for _, other := range append(others, torn...) {
 		if other != path && !justMade(other) {
 			os.Remove(other)
